@@ -1,0 +1,42 @@
+"""What a user can cause. Each message says where, what was found, what was expected and what to do, in one line."""
+
+from __future__ import annotations
+
+
+class CalqueError(Exception):
+    """Anything wrong with what calque was given. The command prints it as one line and exits with 2."""
+
+
+class SpaceError(CalqueError):
+    """Words and vectors that do not make a space."""
+
+
+class FormatError(CalqueError):
+    """A vector file that cannot be read or written."""
+
+
+class LexiconError(CalqueError):
+    """A file of word pairs that cannot be used."""
+
+
+class SettingsError(CalqueError):
+    """A recipe, a setting or a name that does not exist, or a value out of its range."""
+
+
+class RunError(CalqueError):
+    """A run folder that cannot be read or written."""
+
+
+class UnknownWordError(CalqueError):
+    """A word that is not in the vocabulary asked."""
+
+
+class MissingExtraError(CalqueError):
+    """An optional package that a feature needs and that is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}: pip install 'calque[{extra}]'")
+
+
+class DataWarning(UserWarning):
+    """Something in the data was mended or left out, and the result goes on without it."""

@@ -1,0 +1,117 @@
+"""The first of the three values that flow through calque: words and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from calque.errors import SpaceError, UnknownWordError
+
+
+class SubwordModel(Protocol):
+    """Makes a vector for a word that has none, from its pieces (fastText)."""
+
+    def vector(self, word: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """The vector of any word, of the dimension of the space."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Words of one language and their vectors, most frequent word first."""
+
+    words: tuple[str, ...]
+    vectors: Tensor
+    """(n, d) float32."""
+    counts: Tensor | None = None
+    """(n,) how often each word was seen; None where nobody knows."""
+    name: str = ""
+    """What to call it in messages: usually the file it came from."""
+    subwords: SubwordModel | None = None
+    """Where present, unseen words have vectors too."""
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2:
+            raise SpaceError(
+                f"{self._where}vectors have shape {tuple(self.vectors.shape)}, expected (words, dimensions)"
+            )
+        if len(self.words) != len(self.vectors):
+            raise SpaceError(f"{self._where}{len(self.words)} words but {len(self.vectors)} vectors")
+        if not self.words or self.vectors.shape[1] == 0:
+            raise SpaceError(f"{self._where}is empty: at least one word with one dimension is needed")
+        if not bool(torch.isfinite(torch.stack(torch.aminmax(self.vectors))).all()):
+            row = int((~torch.isfinite(self.vectors).all(dim=1)).nonzero()[0])
+            raise SpaceError(f"{self._where}the vector of {self.words[row]!r} (row {row}) has NaN or infinite values")
+        if len(self.index) != len(self.words):
+            twice = next(word for row, word in enumerate(self.words) if self.index[word] != row)
+            raise SpaceError(f"{self._where}the word {twice!r} occurs more than once; keep one of them")
+        self._check_counts()
+
+    def _check_counts(self) -> None:
+        if self.counts is None:
+            return
+        if self.counts.shape != (len(self.words),):
+            raise SpaceError(f"{self._where}{len(self.words)} words but counts of shape {tuple(self.counts.shape)}")
+        if not bool(torch.isfinite(self.counts).all()) or bool((self.counts < 0).any()):
+            raise SpaceError(f"{self._where}counts must be finite and not negative")
+        if float(self.counts.sum()) <= 0:
+            raise SpaceError(f"{self._where}all counts are zero; leave them out instead")
+
+    @classmethod
+    def of(cls, words: Sequence[str], vectors: Any, counts: Any = None, name: str = "") -> Space:
+        """A space from any sequence of words and a numpy array, torch tensor or nested list of vectors."""
+        made = torch.as_tensor(vectors).detach().to(device="cpu", dtype=torch.float32)
+        known = None if counts is None else torch.as_tensor(counts).detach().to(device="cpu", dtype=torch.float64)
+        return cls(tuple(words), made, known, name)
+
+    @classmethod
+    def from_gensim(cls, keyed_vectors: Any, name: str = "") -> Space:
+        """A space from a gensim ``KeyedVectors`` in memory, with its counts where it has them."""
+        words = list(keyed_vectors.index_to_key)
+        counts = keyed_vectors.expandos.get("count") if hasattr(keyed_vectors, "expandos") else None
+        return cls.of(words, np.asarray(keyed_vectors.vectors), counts, name)
+
+    @property
+    def dimension(self) -> int:
+        """d: how long each vector is."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each word; of the first one where a word occurs twice."""
+        return {word: row for row, word in reversed(list(enumerate(self.words)))}
+
+    @property
+    def _where(self) -> str:
+        return f"{self.name}: " if self.name else ""
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def head(self, limit: int) -> Space:
+        """The ``limit`` most frequent words."""
+        if limit < 1:
+            raise SpaceError(f"{self._where}a head of {limit} words was asked for; expected at least 1")
+        counts = None if self.counts is None else self.counts[:limit]
+        return replace(self, words=self.words[:limit], vectors=self.vectors[:limit], counts=counts)
+
+    def lookup(self, words: Sequence[str]) -> Tensor:
+        """The vectors of these words (k, d); unseen ones by subwords where the space has a model for that."""
+        return torch.stack([self._vector(word) for word in words]) if words else self.vectors[:0]
+
+    def _vector(self, word: str) -> Tensor:
+        row = self.index.get(word)
+        if row is not None:
+            return self.vectors[row]
+        if self.subwords is None:
+            raise UnknownWordError(f"{self._where}{word!r} is not among the {len(self)} words")
+        return torch.as_tensor(self.subwords.vector(word), dtype=torch.float32)
