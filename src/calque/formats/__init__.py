@@ -1,0 +1,6 @@
+"""Vector files in and out: every format by one name, one reader and one writer."""
+
+from calque.formats.reading import Reading, load, read
+from calque.formats.registry import FORMATS, sniff, write
+
+__all__ = ["FORMATS", "Reading", "load", "read", "sniff", "write"]

@@ -1,0 +1,36 @@
+"""What every format has: a name, its suffixes, and how to recognise, read and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from calque.formats.files import Head
+from calque.formats.rows import Harvest
+from calque.space import Space
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller wants from a file, beyond where it is."""
+
+    limit: int | None = None
+    """Read until this many words are kept; None reads all. Words left out do not count."""
+    words: Path | None = None
+    """The word list that belongs to a bare array."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to keep a space in a file."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Lower case, with the dot; the first is the customary one. Only used to choose what to write."""
+    recognise: Callable[[Head], bool]
+    read: Callable[[Path, Request], Harvest]
+    write: Callable[[Space, Path], None] | None = None
+    """None where the format can only be read."""
+    gzipped: bool = False
+    """Whether the file may be compressed with gzip."""
