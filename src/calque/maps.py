@@ -1,0 +1,91 @@
+"""Linear maps between spaces, and the closed forms that find them from weighted pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """x ↦ x W, for rows x."""
+
+    matrix: Tensor
+    """(from, to)."""
+
+    def apply(self, vectors: Tensor) -> Tensor:
+        """Every row carried over."""
+        return vectors @ self.matrix.to(vectors)
+
+    def then(self, following: LinearMap) -> LinearMap:
+        """First this map, then ``following``."""
+        return LinearMap(self.matrix @ following.matrix.to(self.matrix))
+
+    def inverse(self) -> LinearMap:
+        """The way back; where dimensions were lost, the way back that is shortest (Moore-Penrose)."""
+        return LinearMap(_pseudo_inverse(self.matrix))
+
+    @classmethod
+    def identity(cls, dimension: int, like: Tensor) -> LinearMap:
+        """X ↦ x."""
+        return cls(torch.eye(dimension, dtype=like.dtype, device=like.device))
+
+
+def procrustes(source: Tensor, target: Tensor) -> LinearMap:
+    """The orthogonal W that minimises ||X W - Y|| for rows that correspond (Schönemann 1966)."""
+    return LinearMap(nearest_orthogonal(source.mT @ target))
+
+
+def nearest_orthogonal(gram: Tensor) -> Tensor:
+    """The orthogonal W that maximises <W, C>: U Vᵀ where C = U S Vᵀ. Leading dimensions are a batch."""
+    u, _, vh = torch.linalg.svd(gram, full_matrices=False)
+    product: Tensor = u @ vh
+    return product
+
+
+def least_squares(source: Tensor, target: Tensor, ridge: float = 0.0) -> LinearMap:
+    """The W that minimises ||X W - Y||² + ridge ||W||²; the shortest one where several do."""
+    if ridge == 0.0:
+        return LinearMap(_pseudo_inverse(source) @ target)
+    gram = source.mT @ source
+    return LinearMap(torch.linalg.solve(gram + ridge * torch.eye(len(gram)).to(gram), source.mT @ target))
+
+
+def _pseudo_inverse(matrix: Tensor) -> Tensor:
+    """In double precision, but blind to what only the rounding of the matrix put into it."""
+    rounding = torch.finfo(matrix.dtype).eps * max(matrix.shape)
+    inverse: Tensor = torch.linalg.pinv(matrix.double(), rtol=rounding)
+    return inverse.to(matrix)
+
+
+def principal(vectors: Tensor, dimension: int) -> LinearMap:
+    """Onto the ``dimension`` orthogonal directions in which the vectors are longest."""
+    _, directions = torch.linalg.eigh(vectors.mT @ vectors)
+    return LinearMap(directions.flip(-1)[..., :dimension].contiguous())
+
+
+def reweighted(source: Tensor, target: Tensor, power: float = 0.5) -> tuple[LinearMap, LinearMap]:
+    """One map per side into a common space, from rows that correspond (Artetxe, Labaka, Agirre 2018, section 3.2).
+
+    Whiten each side on its own rows (X A, with AᵀXᵀX A = 1), rotate both onto the singular vectors U, V of what they
+    then share, XᵀY = U S Vᵀ, stretch each shared direction by S^power, and undo the whitening inside the rotation:
+    W_x = A U S^p Uᵀ A⁻¹ U, W_y = B V S^p Vᵀ B⁻¹ V. Directions on which the two sides agree count for more.
+    """
+    whiten_x, colour_x = _whitening(source)
+    whiten_y, colour_y = _whitening(target)
+    u, s, vh = torch.linalg.svd((source @ whiten_x).mT @ (target @ whiten_y))
+    stretch = torch.diag(s.clamp_min(0.0) ** power)
+    return (
+        LinearMap(whiten_x @ u @ stretch @ u.mT @ colour_x @ u),
+        LinearMap(whiten_y @ vh.mT @ stretch @ vh @ colour_y @ vh.mT),
+    )
+
+
+def _whitening(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """(XᵀX)^-½ and (XᵀX)^½; directions in which X has no extent are left as they are."""
+    values, directions = torch.linalg.eigh(vectors.mT @ vectors)
+    roots = values.clamp_min(0.0).sqrt()
+    roots = torch.where(roots > 1e-6 * roots.max(), roots, torch.ones_like(roots))
+    return (directions / roots) @ directions.mT, (directions * roots) @ directions.mT

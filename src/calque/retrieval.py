@@ -1,0 +1,126 @@
+"""Whose neighbour is whose, in one common space: exact, block by block.
+
+Every kind of retrieval here ranks target words by ``scale · cos(query, word) - penalty(word)``, where the penalty of a
+word depends on all source words, not on the query. So a penalty is computed once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from calque.errors import SettingsError
+from calque.preprocess import unit
+
+BLOCK_ENTRIES = 16_000_000
+"""How many similarities are held at once: 64 MB in float32. It bounds memory and cannot change an answer."""
+NEIGHBOURHOOD = 10
+"""How many neighbours CSLS averages over (Conneau et al. 2018)."""
+TEMPERATURE = 30.0
+"""How sharply inverted softmax prefers the nearest source word (Smith et al. 2017)."""
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """One way to rank candidates."""
+
+    name: str
+    scale: float
+    penalty: Callable[[Tensor, Tensor], Tensor]
+    """(source, target) -> (m,): what is held against each target word."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The best target words of each query, best first."""
+
+    indices: Tensor
+    """(q, k)."""
+    scores: Tensor
+    """(q, k)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows that correspond."""
+
+    source: Tensor
+    target: Tensor
+    scores: Tensor
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def blocks(count: int, width: int) -> Iterator[slice]:
+    """Slices that cover ``count`` rows of ``width`` similarities, each within ``BLOCK_ENTRIES``."""
+    height = max(1, BLOCK_ENTRIES // max(1, width))
+    for begin in range(0, count, height):
+        yield slice(begin, min(begin + height, count))
+
+
+def _no_penalty(source: Tensor, target: Tensor) -> Tensor:
+    return torch.zeros(len(target), dtype=source.dtype, device=source.device)
+
+
+def neighbourhood_similarity(source: Tensor, target: Tensor) -> Tensor:
+    """r(y) of CSLS: the mean cosine of each target word to its nearest source words; large for hubs."""
+    size = min(NEIGHBOURHOOD, len(source))
+    parts = [
+        (target[rows] @ source.mT).topk(size, dim=1).values.mean(dim=1) for rows in blocks(len(target), len(source))
+    ]
+    return torch.cat(parts)
+
+
+def _log_partition(source: Tensor, target: Tensor) -> Tensor:
+    """Log Σ_x exp(β cos(x, y)) over all source words: the normaliser of the inverted softmax."""
+    parts = [
+        torch.logsumexp((target[rows] @ source.mT) * TEMPERATURE, dim=1) for rows in blocks(len(target), len(source))
+    ]
+    return torch.cat(parts)
+
+
+RETRIEVALS = {
+    each.name: each
+    for each in (
+        Retrieval("nn", 1.0, _no_penalty),
+        Retrieval("csls", 2.0, neighbourhood_similarity),
+        Retrieval("isf", TEMPERATURE, _log_partition),
+    )
+}
+"""nn: nearest by cosine; csls: Conneau et al. 2018; isf: inverted softmax, Smith et al. 2017."""
+
+
+def find(name: str) -> Retrieval:
+    """The retrieval of this name."""
+    if name not in RETRIEVALS:
+        raise SettingsError(f"no retrieval is called {name!r}; there are: {', '.join(RETRIEVALS)}")
+    return RETRIEVALS[name]
+
+
+def neighbours(queries: Tensor, target: Tensor, k: int, retrieval: Retrieval, penalty: Tensor) -> Neighbours:
+    """The ``k`` best target words of each query. ``penalty`` is ``retrieval.penalty(source, target)``."""
+    if k < 1:
+        raise SettingsError(f"k is {k}; expected at least 1")
+    queries, target, k = unit(queries), unit(target), min(k, len(target))
+    best = [
+        (queries[rows] @ target.mT).mul_(retrieval.scale).sub_(penalty).topk(k, dim=1)
+        for rows in blocks(len(queries), len(target))
+    ]
+    if not best:
+        return Neighbours(torch.zeros(0, k, dtype=torch.long), torch.zeros(0, k))
+    return Neighbours(torch.cat([each.indices for each in best]), torch.cat([each.values for each in best]))
+
+
+def mutual(source: Tensor, target: Tensor, retrieval: Retrieval) -> Pairs:
+    """Every pair of words of which each is the other's best."""
+    source, target = unit(source), unit(target)
+    there = neighbours(source, target, 1, retrieval, retrieval.penalty(source, target))
+    back = neighbours(target, source, 1, retrieval, retrieval.penalty(target, source))
+    forward, backward = there.indices[:, 0], back.indices[:, 0]
+    rows = torch.arange(len(source), device=source.device)
+    kept = backward[forward] == rows
+    return Pairs(rows[kept], forward[kept], there.scores[:, 0][kept])

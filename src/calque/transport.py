@@ -1,0 +1,188 @@
+"""Optimal transport between two weighted sets of vectors (section 3.1 of the paper)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from calque.errors import SettingsError
+
+CLOSEST = 1e-6
+"""Added under the square root of the cost: its gradient stays finite where two vectors coincide."""
+
+
+@dataclass(frozen=True)
+class SinkhornSettings:
+    """How the transport plan between two sets is computed."""
+
+    sharpness: float = 10.0
+    """λ in the paper: larger is closer to exact transport, and slower to converge."""
+    iterations: int = 20
+    """Matrix-scaling steps, at most."""
+    tolerance: float = 0.0
+    """Stop once the rows of the plan miss their weights by less than this, summed; 0: never stop early."""
+    domain: Literal["auto", "kernel", "log"] = "auto"
+    """kernel: fast, underflows at large sharpness; log: slower, never underflows; auto: kernel where it is safe."""
+
+    def __post_init__(self) -> None:
+        if not self.sharpness > 0:
+            raise SettingsError(f"sharpness is {self.sharpness}; expected a number above 0")
+        if self.domain not in ("auto", "kernel", "log"):
+            raise SettingsError(f"domain is {self.domain!r}; expected one of auto, kernel, log")
+        if self.iterations < 1:
+            raise SettingsError(f"iterations is {self.iterations}; expected at least 1")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A transport plan P = diag(u) K diag(v) and how far it got."""
+
+    matrix: Tensor
+    """(…, n, m): P, how much of each source word goes to each target word."""
+    distance: Tensor
+    """(…): <P, M>, the Sinkhorn distance."""
+    log_u: Tensor
+    log_v: Tensor
+    error: float
+    """How far the rows of P are from their weights: the largest sum of absolute differences."""
+    iterations: int
+    converged: bool
+    """Whether the error fell below the tolerance."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The two diagonals of Algorithm 1."""
+
+    u: Tensor
+    v: Tensor
+    error: float
+    iterations: int
+
+    def log_u(self) -> Tensor:
+        """To continue from; 0 for a word of no weight, whose u is 0 whatever it continues from."""
+        return torch.where(self.u > 0, self.u, 1.0).log()
+
+    def log_v(self) -> Tensor:
+        """To continue from."""
+        return torch.where(self.v > 0, self.v, 1.0).log()
+
+
+def uniform(count: int, like: Tensor) -> Tensor:
+    """Equal weights that sum to one, on the device and in the type of ``like``."""
+    return torch.full((count,), 1.0 / count, dtype=like.dtype, device=like.device)
+
+
+def sqrt_cosine_cost(source: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
+    """M_ij = sqrt(2 - 2 cos(x_i, y_j)): a metric (Theorem 1). Rows of both must have unit length."""
+    doubled = torch.matmul(-2 * source, target.mT, out=out)
+    return doubled.add_(2 + CLOSEST).clamp_min_(CLOSEST).sqrt_()
+
+
+def sinkhorn(
+    cost: Tensor,
+    rows: Tensor,
+    columns: Tensor,
+    settings: SinkhornSettings,
+    start: tuple[Tensor, Tensor] | None = None,
+) -> Plan:
+    """Entropic transport between two weighted sets (section 3.1.2, Algorithm 1).
+
+    min_P <P, M> - h(P)/λ  over  P 1 = r, Pᵀ 1 = c, by scaling K = exp(-λM) in turn on both sides. Leading dimensions
+    of ``cost`` are a batch. ``start`` continues from the (log_u, log_v) of an earlier plan.
+    """
+    log_u, log_v = _first_potentials(cost, settings.sharpness) if start is None else start
+    if _kernel_is_safe(cost, settings):
+        return _scale_kernel(cost, rows, columns, settings, log_u, log_v)
+    return _scale_log(cost, rows, columns, settings, log_u, log_v)
+
+
+def _first_potentials(cost: Tensor, sharpness: float) -> tuple[Tensor, Tensor]:
+    """Zero, but for the smallest cost of a row: every row of exp(log_u + log_v - λM) then has a 1 in it."""
+    log_u = sharpness * cost.detach().amin(dim=-1)
+    return log_u, torch.zeros_like(cost[..., 0, :])
+
+
+def _kernel_is_safe(cost: Tensor, settings: SinkhornSettings) -> bool:
+    if settings.domain != "auto":
+        return settings.domain == "kernel"
+    room = -0.95 * math.log(torch.finfo(cost.dtype).tiny)
+    span = float(cost.detach().amax() - cost.detach().amin())
+    return settings.sharpness * span < room
+
+
+def _scale_kernel(
+    cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings, log_u: Tensor, log_v: Tensor
+) -> Plan:
+    """Algorithm 1 on the kernel with the starting potentials multiplied in, so that u and v begin at one."""
+    kernel = cost.mul(-settings.sharpness).add_(log_u.unsqueeze(-1)).add_(log_v.unsqueeze(-2)).exp_()
+    scaled = scale(kernel, rows, columns, settings.iterations, settings.tolerance)
+    u, v, error = scaled.u, scaled.v, scaled.error
+    matrix = (kernel * u.unsqueeze(-1)).mul_(v.unsqueeze(-2))
+    return Plan(
+        matrix=matrix,
+        distance=inner(matrix, cost),
+        log_u=log_u + scaled.log_u(),
+        log_v=log_v + scaled.log_v(),
+        error=error,
+        iterations=scaled.iterations,
+        converged=error < settings.tolerance,
+    )
+
+
+def scale(kernel: Tensor, rows: Tensor, columns: Tensor, iterations: int, tolerance: float = 0.0) -> Scaling:
+    """The loop of Algorithm 1: u and v in turn, so that diag(u) K diag(v) has the sums ``rows`` and ``columns``."""
+    v, done, error = torch.ones_like(kernel[..., 0, :]), 0, float("inf")
+    product = _times(kernel, v)
+    while done < iterations and not error < tolerance:
+        u = rows / product
+        v = columns / _times(kernel.mT, u)
+        product = _times(kernel, v)
+        done += 1
+        if tolerance > 0 or done == iterations:
+            error = _row_error(u * product, rows)
+    return Scaling(u, v, error, done)
+
+
+def _scale_log(
+    cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings, log_u: Tensor, log_v: Tensor
+) -> Plan:
+    """The same scaling on logarithms: nothing underflows, whatever the sharpness."""
+    exponent = cost.mul(-settings.sharpness)
+    log_rows, log_columns = rows.log(), columns.log()
+    error, done = float("inf"), 0
+    scaled = torch.logsumexp(exponent + log_v.unsqueeze(-2), dim=-1)
+    while done < settings.iterations and not error < settings.tolerance:
+        log_u = log_rows - scaled
+        log_v = log_columns - torch.logsumexp(exponent + log_u.unsqueeze(-1), dim=-2)
+        scaled = torch.logsumexp(exponent + log_v.unsqueeze(-2), dim=-1)
+        done += 1
+        if settings.tolerance > 0 or done == settings.iterations:
+            error = _row_error((log_u + scaled).exp(), rows)
+    matrix = (exponent + log_u.unsqueeze(-1) + log_v.unsqueeze(-2)).exp()
+    return Plan(
+        matrix=matrix,
+        distance=inner(matrix, cost),
+        log_u=log_u,
+        log_v=log_v,
+        error=error,
+        iterations=done,
+        converged=error < settings.tolerance,
+    )
+
+
+def _times(matrix: Tensor, vector: Tensor) -> Tensor:
+    return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+
+
+def inner(left: Tensor, right: Tensor) -> Tensor:
+    """<P, M> without a third matrix of that size."""
+    return (left.flatten(-2).unsqueeze(-2) @ right.flatten(-2).unsqueeze(-1)).squeeze(-1).squeeze(-1)
+
+
+def _row_error(sums: Tensor, rows: Tensor) -> float:
+    return float((sums.detach() - rows).abs().sum(dim=-1).max())
