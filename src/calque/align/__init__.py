@@ -1,0 +1,1 @@
+"""Ways to align two spaces, one file each."""

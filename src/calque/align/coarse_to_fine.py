@@ -1,0 +1,135 @@
+"""The default method: search coarsely, lift the winner to all dimensions, alternate, refine.
+
+Each stage hands the next a map good enough for it to succeed: `search` finds the basin on few words in few dimensions,
+`lift` carries the winner's transport plan to all dimensions, `alternation` sharpens it on more words, and `refinement`
+leaves the orthogonal maps for re-weighted ones on the whole vocabulary.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from calque.align.alternation import AlternationSettings, Problem, alternate
+from calque.align.refinement import RefinementSettings, refine
+from calque.align.search import Found, SearchSettings, search
+from calque.align.task import Outcome, Task, word_weights
+from calque.alignment import Side
+from calque.errors import SettingsError, SpaceError
+from calque.maps import LinearMap, nearest_orthogonal, principal
+from calque.preprocess import Preprocessing, fit, unit
+from calque.progress import Step
+from calque.space import Space
+from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
+from calque.verdict import SearchEvidence
+
+FEWEST_WORDS = 100
+"""Fewer words than this cannot tell one rotation from another."""
+
+
+@dataclass(frozen=True)
+class CoarseToFineSettings:
+    """All stages of the default method."""
+
+    preprocessing: tuple[str, ...] = ("unit", "center", "unit")
+    """Steps before anything else; they end in unit."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    words: int = 2000
+    """How many of the most frequent words the alternation in all dimensions works on."""
+    words_a_dimension: int = 6
+    """Dimensions are reduced until there are so many of those words to each: a rotation would fit noise otherwise."""
+    alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(steps=(5, 10, 10), scalings=4))
+    refinement: RefinementSettings = field(default_factory=RefinementSettings)
+
+    def __post_init__(self) -> None:
+        if not self.preprocessing or self.preprocessing[-1] != "unit":
+            raise SettingsError(f"preprocessing is {list(self.preprocessing)}; expected steps that end in 'unit'")
+        if self.words < 1 or self.words_a_dimension < 1:
+            raise SettingsError("words and words_a_dimension must be at least 1")
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """One side before any map between the two is known."""
+
+    preprocessing: Preprocessing
+    reduction: LinearMap
+    vectors: Tensor
+    """(n, k) unit rows."""
+
+
+def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
+    """Maps of both sides into a common space, with no dictionary."""
+    dimension, notes = _common_dimension(task, settings)
+    source, target = (_prepare(each, dimension, settings, task.device) for each in (task.source, task.target))
+    problem = Problem(
+        source.vectors,
+        target.vectors,
+        word_weights(task.source, source.vectors),
+        word_weights(task.target, target.vectors),
+    )
+    found = search(problem, settings.search, task.seed, task.listen, task.stopped)
+    ended = alternate(problem.head(settings.words), lift(found), settings.alternation, task.stopped)
+    task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost)}))
+    rotation = LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix)
+    maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
+    return Outcome(_side(source, maps[0]), _side(target, maps[1]), evidence_of(found), notes)
+
+
+def lift(found: Found) -> Tensor:
+    """The winner in all dimensions: the orthogonal map that follows its transport plan between the arena's words."""
+    arena = found.arena
+    cost = sqrt_cosine_cost(arena.problem.source @ found.standing.leader.matrix, arena.problem.target)
+    plan = sinkhorn(cost, arena.problem.rows, arena.problem.columns, SinkhornSettings(40.0, iterations=30))
+    words = slice(0, len(arena.problem.source)), slice(0, len(arena.problem.target))
+    return nearest_orthogonal(arena.full.source[words[0]].mT @ ((plan.matrix / cost) @ arena.full.target[words[1]]))
+
+
+def evidence_of(found: Found) -> SearchEvidence:
+    """What the search says for its winner."""
+    standing = found.standing
+    return SearchEvidence(
+        cost=standing.leader.cost,
+        crowd_cost=statistics.median(standing.crowd) if standing.crowd else standing.leader.cost,
+        clearance=standing.clearance,
+        starts=len(found.finishes),
+        crowd=len(standing.crowd),
+        agreeing=standing.agreeing,
+        confirmed=found.confirmed,
+        gave_up=found.gave_up,
+    )
+
+
+def _common_dimension(task: Task, settings: CoarseToFineSettings) -> tuple[int, tuple[str, ...]]:
+    """K of the common space, and a word on it where it is less than the vectors have."""
+    fewest = min(len(task.source), len(task.target))
+    if fewest < FEWEST_WORDS:
+        small = task.source if len(task.source) == fewest else task.target
+        raise SpaceError(
+            f"{small.name or 'one side'}: {fewest} words are too few to align; expected at least {FEWEST_WORDS}, "
+            "and some thousands to do it well"
+        )
+    shared = min(task.source.dimension, task.target.dimension)
+    kept = min(shared, max(2, min(fewest, settings.words) // settings.words_a_dimension))
+    if kept == max(task.source.dimension, task.target.dimension):
+        return kept, ()
+    given = f"{task.source.dimension} and {task.target.dimension}"
+    why = f"{fewest} words" if kept < shared else "unequal dimensions"
+    return kept, (f"reduced {given} dimensions to the {kept} leading ones of each side ({why})",)
+
+
+def _prepare(space: Space, dimension: int, settings: CoarseToFineSettings, device: torch.device) -> _Prepared:
+    preprocessing, vectors = fit(space.vectors.to(device), settings.preprocessing)
+    if dimension == space.dimension:
+        return _Prepared(preprocessing, LinearMap.identity(dimension, vectors), vectors)
+    reduction = principal(vectors, dimension)
+    return _Prepared(preprocessing, reduction, unit(reduction.apply(vectors)))
+
+
+def _side(prepared: _Prepared, map: LinearMap) -> Side:
+    matrix = prepared.reduction.then(map).matrix.cpu()
+    steps = tuple(None if step is None else (step[0].cpu(), step[1].cpu()) for step in prepared.preprocessing.steps)
+    return Side(Preprocessing(steps), LinearMap(matrix))

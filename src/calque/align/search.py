@@ -1,0 +1,213 @@
+"""From many cheap starts to one that can be believed.
+
+Starts compete in arenas (few words, few dimensions). Each ends at a cost. The leader must stand clear of the crowd of
+starts that went elsewhere, and a second start, drawn independently, must have found the same map. Until then the
+search goes on, round after round, within its bounds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from calque.align.alternation import AlternationSettings, Problem, alternate
+from calque.align.starts import Arena, build_arena, find
+from calque.errors import SettingsError
+from calque.progress import Listen, Step, never, quiet
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How long and where to look for a first map."""
+
+    words: int = 1000
+    """How many of the most frequent words compete in an arena."""
+    pool: int = 2000
+    """How many of the most frequent words a start may look at."""
+    dimensions: tuple[int, ...] = (30, 40, 20)
+    """Principal directions of the arenas, taken in turn; each is cut to what the vectors have."""
+    kinds: tuple[str, ...] = ("profiles", "random")
+    """Kinds of start, side by side in every round."""
+    starts: int = 8
+    """Starts of each kind in a round."""
+    rounds: int = 9
+    """The search gives up after so many rounds."""
+    seconds: float = 120.0
+    """It also gives up at the end of a round after so many seconds."""
+    clear: float = 6.0
+    """How many deviations below the crowd's median cost a winner must stand."""
+    alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(scalings=3))
+
+    def __post_init__(self) -> None:
+        if min(self.words, self.pool, self.starts, self.rounds, *self.dimensions) < 1:
+            raise SettingsError("words, pool, starts, rounds and dimensions of a search must be at least 1")
+        for kind in self.kinds:
+            find(kind)
+
+
+AGREE = 0.5
+"""Two starts found the same map where they translate at least this share of the words alike."""
+APART = 0.2
+"""They went elsewhere where it is less than this."""
+SMALLEST_CROWD = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """Where one start ended."""
+
+    kind: str
+    arena: int
+    """Which of the arenas, by number."""
+    cost: float
+    matrix: Tensor
+    """(k, k), in the arena's dimensions."""
+    choices: Tensor
+    """(words,): the nearest target word of each source word under the map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """How the leader of an arena stands among all that finished there."""
+
+    leader: Finish
+    agreeing: int
+    """Other starts that found the same map."""
+    crowd: tuple[float, ...]
+    """Costs of those that went elsewhere."""
+    clearance: float
+    """Deviations between the leader's cost and the crowd's median; 0 where the crowd is too small to say."""
+
+    def confirmed(self, clear: float) -> bool:
+        """Clear of the crowd and found twice; where there is no crowd, because nearly all found the same."""
+        if len(self.crowd) < SMALLEST_CROWD:
+            return self.agreeing > len(self.crowd) + SMALLEST_CROWD
+        return self.agreeing >= 1 and self.clearance >= clear
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the search came back with."""
+
+    standing: Standing
+    arena: Arena
+    finishes: tuple[Finish, ...]
+    """Every start, in the order they ran."""
+    confirmed: bool
+    gave_up: str
+    """Why it ended unconfirmed; empty where it did not."""
+
+
+def search(
+    full: Problem,
+    settings: SearchSettings,
+    seed: int,
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+) -> Found:
+    """Starts of every kind, arena after arena, until one is confirmed."""
+    arenas = _arenas(full, settings)
+    most = settings.rounds * settings.starts * len(settings.kinds)
+    began, finishes, gave_up = time.monotonic(), [], f"no start was confirmed in {settings.rounds} rounds"
+    for number in range(settings.rounds):
+        which = number % len(arenas)
+        for each in _round(arenas[which], which, number, settings, seed, stopped):
+            finishes.append(each)
+            told: dict[str, float | str] = {"cost": each.cost, "kind": each.kind, "dimensions": arenas[which].dimension}
+            listen(Step("search", len(finishes), most, told))
+        standing = best_standing(finishes)
+        if standing.confirmed(settings.clear):
+            return Found(standing, arenas[standing.leader.arena], tuple(finishes), True, "")
+        if stopped() or time.monotonic() - began > settings.seconds:
+            gave_up = "it was interrupted" if stopped() else f"no start was confirmed in {settings.seconds:g} s"
+            break
+    return Found(standing, arenas[standing.leader.arena], tuple(finishes), False, gave_up)
+
+
+def _arenas(full: Problem, settings: SearchSettings) -> list[Arena]:
+    most = int(full.source.shape[1])
+    sizes = dict.fromkeys(min(each, most) for each in settings.dimensions)
+    return [build_arena(full.head(settings.pool), size, settings.words) for size in sizes]
+
+
+def _round(
+    arena: Arena, which: int, number: int, settings: SearchSettings, seed: int, stopped: Callable[[], bool]
+) -> list[Finish]:
+    """All starts of one round: on a CPU one to a thread, elsewhere all in one batch."""
+    kinds = [kind for kind in settings.kinds for _ in range(settings.starts)]
+    together = 1 if arena.problem.source.device.type == "cpu" else len(kinds)
+
+    def run(begin: int) -> list[Finish]:
+        if begin and stopped():
+            return []
+        positions = range(begin, min(begin + together, len(kinds)))
+        generators = [torch.Generator().manual_seed(_seed_of(seed, number, each)) for each in positions]
+        firsts = [find(kinds[each])(arena, generator) for each, generator in zip(positions, generators, strict=True)]
+        ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
+        matrices, costs = ended.matrix.reshape(-1, *firsts[0].shape), ended.cost.reshape(-1).tolist()
+        return [
+            _finish(arena, which, kinds[each], matrix, cost)
+            for each, matrix, cost in zip(positions, matrices, costs, strict=True)
+        ]
+
+    with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+        return [finish for part in pool.map(run, range(0, len(kinds), together)) for finish in part]
+
+
+def _finish(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) -> Finish:
+    mapped = arena.problem.source @ matrix
+    return Finish(kind, which, cost, matrix, (mapped @ arena.problem.target.mT).argmax(dim=1))
+
+
+def _seed_of(seed: int, number: int, position: int) -> int:
+    """A seed of its own for every start, so that no start depends on how many ran before it."""
+    return (seed * 1_000_003 + number * 1_009 + position + 1) % 2**63
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[int]:
+    """As many starts at once as torch has threads, each on one thread.
+
+    That is faster than many threads on one start, and the result of a start cannot depend on their number.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
+
+
+def best_standing(finishes: Sequence[Finish]) -> Standing:
+    """The arena whose leader is best confirmed: found again by another start, then clearest of its crowd."""
+    arenas = sorted({each.arena for each in finishes})
+    standings = [_standing([each for each in finishes if each.arena == arena]) for arena in arenas]
+    return max(standings, key=lambda each: (each.agreeing > 0, each.clearance))
+
+
+def _standing(finishes: Sequence[Finish]) -> Standing:
+    leader = min(finishes, key=lambda each: each.cost)
+    alike = {id(each): agreement(each, leader) for each in finishes if each is not leader}
+    crowd = tuple(each.cost for each in finishes if alike.get(id(each), 1.0) < APART)
+    agreeing = sum(share >= AGREE for share in alike.values())
+    return Standing(leader, agreeing, crowd, _clearance(leader.cost, crowd))
+
+
+def agreement(one: Finish, other: Finish) -> float:
+    """The share of words that two starts of one arena translate alike."""
+    return float((one.choices == other.choices).float().mean())
+
+
+def _clearance(cost: float, crowd: Sequence[float]) -> float:
+    if len(crowd) < SMALLEST_CROWD:
+        return 0.0
+    costs = torch.tensor(crowd, dtype=torch.float64)
+    middle = costs.median()
+    deviation = 1.4826 * (costs - middle).abs().median().clamp_min(1e-6)
+    return float((middle - cost) / deviation)

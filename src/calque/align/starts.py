@@ -1,0 +1,97 @@
+"""Kinds of start: first guesses of the map, each by its own idea, all judged by the same cost afterwards.
+
+A start is a function (arena, generator) -> orthogonal map of the arena. Another kind is one more function in STARTS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from calque.align.alternation import Problem, random_rotation
+from calque.errors import SettingsError
+from calque.maps import nearest_orthogonal, principal
+from calque.preprocess import unit
+from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
+
+PROFILE_SHARPNESS = 20.0
+PROFILE_POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """The small problem in which starts compete: frequent words in few dimensions."""
+
+    problem: Problem
+    """Reduced to the leading principal directions, unit length again."""
+    full: Problem
+    """The same words, and more, in all dimensions."""
+    reduced: tuple[Tensor, Tensor]
+    """The vectors of ``full`` in the arena's dimensions."""
+
+    @property
+    def dimension(self) -> int:
+        """k, the dimensions left."""
+        return int(self.problem.source.shape[1])
+
+
+def build_arena(full: Problem, dimension: int, words: int) -> Arena:
+    """The ``words`` most frequent words of each side in their ``dimension`` leading principal directions."""
+    small = full.head(words)
+    source = unit(principal(small.source, dimension).apply(full.source))
+    target = unit(principal(small.target, dimension).apply(full.target))
+    problem = Problem(source[:words], target[:words], small.rows, small.columns)
+    return Arena(problem, full, (source, target))
+
+
+def random_start(arena: Arena, generator: torch.Generator) -> Tensor:
+    """Any rotation, all equally likely: a few in a hundred fall into the right basin (and so it is the null crowd)."""
+    return random_rotation(arena.dimension, generator).to(arena.problem.source)
+
+
+def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
+    """Words alike in how similar they are to all other words (Artetxe, Labaka, Agirre 2018, section 3.1).
+
+    The sorted row of (XXᵀ)^½ does not change when the space is rotated, so rows of the two languages can be compared.
+    Here the comparison is a transport plan, not a nearest neighbour, and every start draws its own words: starts are
+    independent of each other, so that two which agree confirm each other.
+    """
+    source = _draw(len(arena.full.source), generator)
+    target = _draw(len(arena.full.target), generator)
+    cost = sqrt_cosine_cost(profiles(arena.full.source[source]), profiles(arena.full.target[target]))
+    settings = SinkhornSettings(PROFILE_SHARPNESS, iterations=50)
+    plan = sinkhorn(cost, uniform(len(source), cost), uniform(len(target), cost), settings)
+    gram = arena.reduced[0][source].mT @ plan.matrix @ arena.reduced[1][target]
+    return nearest_orthogonal(gram)
+
+
+def _draw(count: int, generator: torch.Generator) -> Tensor:
+    """Between half and all of the most frequent 1,000 or 2,000 words."""
+    pool = min(count, 1000 * int(torch.randint(1, 3, (1,), generator=generator)))
+    share = 0.5 + 0.5 * float(torch.rand(1, generator=generator))
+    return torch.randperm(pool, generator=generator)[: max(1, int(share * pool))]
+
+
+def profiles(vectors: Tensor) -> Tensor:
+    """The sorted similarities of every word to all others, at evenly spaced ranks, centred and of unit length."""
+    u, s, _ = torch.linalg.svd(vectors, full_matrices=False)
+    similarity = (u * s) @ u.mT
+    ranked = similarity.sort(dim=1, descending=True).values
+    points = torch.linspace(0, ranked.shape[1] - 1, min(PROFILE_POINTS, ranked.shape[1])).round().long()
+    sampled = unit(ranked[:, points])
+    return unit(sampled - sampled.mean(dim=0))
+
+
+Start = Callable[[Arena, torch.Generator], Tensor]
+
+STARTS: dict[str, Start] = {"profiles": profile_start, "random": random_start}
+
+
+def find(name: str) -> Start:
+    """The kind of start of this name."""
+    if name not in STARTS:
+        raise SettingsError(f"no kind of start is called {name!r}; there are: {', '.join(STARTS)}")
+    return STARTS[name]

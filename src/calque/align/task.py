@@ -1,0 +1,58 @@
+"""What every method is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from calque.alignment import Side
+from calque.progress import Listen, never, quiet
+from calque.space import Space
+from calque.transport import uniform
+from calque.verdict import SearchEvidence
+
+RARE = 1e-3
+"""Words rarer than this share of the text are weighed as if they were more frequent than they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Two spaces to align, and how to go about it. One signature serves all methods: (task, settings) -> Outcome."""
+
+    source: Space
+    target: Space
+    seed: int = 0
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    listen: Listen = quiet
+    stopped: Callable[[], bool] = never
+    """Asked between steps; once true, a method returns the best it has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method found."""
+
+    source: Side
+    target: Side
+    evidence: SearchEvidence
+    notes: tuple[str, ...] = ()
+
+
+Method = Callable[[Task, Any], Outcome]
+
+
+def word_weights(space: Space, like: Tensor) -> Tensor:
+    """R and c of the paper: word frequencies, the rare ones raised; uniform where nobody knows them.
+
+    p ∝ count · max(1, (√(f/t) + 1) · t/f) with f = count / total and t = 1e-3, as in the published training.
+    """
+    if space.counts is None:
+        return uniform(len(space), like)
+    counts = space.counts.clamp_min(1.0)
+    frequency = counts / counts.sum()
+    raised = counts * (((frequency / RARE).sqrt() + 1) * RARE / frequency).clamp_min(1.0)
+    return (raised / raised.sum()).to(like)

@@ -1,0 +1,90 @@
+"""What a Python user calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from calque.alignment import Alignment
+from calque.errors import CalqueError
+from calque.progress import Listen, never, quiet
+from calque.recipe import Recipe, find, run
+from calque.space import Space
+
+
+def align(
+    source: Space,
+    target: Space,
+    *,
+    recipe: str | Path | Recipe = "default",
+    seed: int = 0,
+    device: str = "auto",
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+) -> Alignment:
+    """Align two spaces. Look at ``.verdict`` of what comes back before using it."""
+    chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
+    return run(chosen, source, target, seed, device, listen, stopped)
+
+
+def align_arrays(source: Any, target: Any, **options: Any) -> Alignment:
+    """Align two arrays of vectors without words: rows are numbered, and should be most frequent first."""
+    return align(_numbered(source, "source"), _numbered(target, "target"), **options)
+
+
+class Aligner:
+    """The same in the manner of scikit-learn: ``Aligner().fit(X, Y).transform(X)``.
+
+    ``transform`` gives source vectors in the common space, ``transform_target`` target vectors.
+    """
+
+    def __init__(self, recipe: str = "default", seed: int = 0, device: str = "auto") -> None:
+        self.recipe, self.seed, self.device = recipe, seed, device
+
+    def fit(self, X: Any, Y: Any) -> Aligner:
+        """Learn both maps from two arrays whose rows need not correspond."""
+        self.alignment_ = align_arrays(X, Y, recipe=self.recipe, seed=self.seed, device=self.device)
+        return self
+
+    @property
+    def verdict_(self) -> Any:
+        """Whether to trust it."""
+        return self._fitted().verdict
+
+    def transform(self, X: Any) -> Any:
+        """Source vectors in the common space."""
+        return self._fitted().map_source(X)
+
+    def transform_target(self, Y: Any) -> Any:
+        """Target vectors in the common space."""
+        return self._fitted().map_target(Y)
+
+    def fit_transform(self, X: Any, Y: Any) -> Any:
+        """Learn the maps, and give the source vectors in the common space."""
+        return self.fit(X, Y).transform(X)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  (scikit-learn's signature)
+        """The constructor's arguments."""
+        return {"recipe": self.recipe, "seed": self.seed, "device": self.device}
+
+    def set_params(self, **parameters: Any) -> Aligner:
+        """Change the constructor's arguments."""
+        for name, value in parameters.items():
+            if name not in self.get_params():
+                raise CalqueError(f"Aligner has no parameter {name!r}; there are: {', '.join(self.get_params())}")
+            setattr(self, name, value)
+        return self
+
+    def _fitted(self) -> Alignment:
+        if not hasattr(self, "alignment_"):
+            raise CalqueError("this Aligner is not fitted; call fit(X, Y) first")
+        return self.alignment_
+
+
+def _numbered(vectors: Any, name: str) -> Space:
+    array = vectors if isinstance(vectors, torch.Tensor) else np.asarray(vectors)
+    return Space.of([str(row) for row in range(len(array))], array, name=name)

@@ -1,0 +1,238 @@
+"""Named recipes: a method with its settings, in TOML and out of it; and the one place that runs them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import platform
+import sys
+import time
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from calque.align.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
+from calque.align.task import Method, Outcome, Task
+from calque.alignment import Alignment, Record
+from calque.errors import SettingsError
+from calque.progress import Listen, Step, never, quiet
+from calque.space import Space
+from calque.verdict import Evidence, judge
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A method, all of its settings, and what to say of it."""
+
+    name: str
+    method: str
+    settings: Any
+    summary: str
+    published: str = ""
+    """Where the method is described."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    method: Method
+    settings: type
+
+
+METHODS = {"coarse-to-fine": _Kind(coarse_to_fine, CoarseToFineSettings)}
+"""Every method by name, with the type of its settings."""
+
+RECIPES = {
+    each.name: each
+    for each in (
+        Recipe(
+            "default",
+            "coarse-to-fine",
+            CoarseToFineSettings(),
+            "no dictionary: coarse search from many starts, alternation of plan and map, re-weighted refinement",
+            "after Xu, Yang, Otani, Wu 2018 (the objective) and Artetxe, Labaka, Agirre 2018 (profiles, re-weighting)",
+        ),
+    )
+}
+
+
+def find(name: str) -> Recipe:
+    """The recipe of this name, or the one in the TOML file of this path."""
+    if name in RECIPES:
+        return RECIPES[name]
+    if name.endswith(".toml"):
+        return read_recipe(Path(name))
+    raise SettingsError(f"no recipe is called {name!r}; there are: {', '.join(RECIPES)}, or the path of a .toml file")
+
+
+def read_recipe(path: Path) -> Recipe:
+    """A recipe from TOML: ``base`` names the recipe it starts from, ``[settings]`` holds what differs."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read as TOML: {error}") from error
+    unknown = set(table) - {"name", "base", "summary", "settings"}
+    if unknown:
+        raise SettingsError(f"{path}: unknown key {sorted(unknown)[0]!r}; expected name, base, summary, settings")
+    base = find(str(table.get("base", "default")))
+    try:
+        settings = changed(base.settings, table.get("settings", {}), "settings")
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from None
+    return replace(
+        base, name=str(table.get("name", path.stem)), summary=str(table.get("summary", base.summary)), settings=settings
+    )
+
+
+def changed(settings: Any, table: Any, where: str) -> Any:
+    """Settings with the values of a table put in, checked by name and type, tables within tables."""
+    if not isinstance(table, Mapping):
+        raise SettingsError(f"{where} is {table!r}; expected a table")
+    types_of = typing.get_type_hints(type(settings))
+    values = {}
+    for name, value in table.items():
+        if name not in types_of:
+            raise SettingsError(f"{where} has no {name!r}; there are: {', '.join(types_of)}")
+        current = getattr(settings, name)
+        values[name] = (
+            changed(current, value, f"{where}.{name}")
+            if dataclasses.is_dataclass(current)
+            else _checked(value, types_of[name], f"{where}.{name}")
+        )
+    return replace(settings, **values)
+
+
+def _checked(value: Any, expected: Any, where: str) -> Any:
+    """A TOML value as the type a setting has: whole numbers pass for fractions, lists become tuples."""
+    origin, inner = typing.get_origin(expected), typing.get_args(expected)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_checked(each, inner[0], where) for each in value)
+    if expected is float and type(value) in (int, float):
+        return float(value)
+    if origin is typing.Literal and value in inner:
+        return value
+    if isinstance(expected, type) and type(value) is expected:
+        return value
+    name = (
+        expected.__name__ if isinstance(expected, type) and not isinstance(expected, types.GenericAlias) else expected
+    )
+    raise SettingsError(f"{where} is {value!r}; expected {name}")
+
+
+def to_toml(recipe: Recipe) -> str:
+    """The recipe with every default filled in; ``read_recipe`` gives it back."""
+    lines = [f'name = "{recipe.name}"', f'base = "{recipe.name if recipe.name in RECIPES else "default"}"', ""]
+    return "\n".join(lines + _toml_table(asdict(recipe.settings), "settings")) + "\n"
+
+
+def _toml_table(table: Mapping[str, Any], where: str) -> list[str]:
+    plain = {name: value for name, value in table.items() if not isinstance(value, Mapping)}
+    lines = [f"[{where}]", *(f"{name} = {_toml_value(value)}" for name, value in plain.items()), ""]
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            lines += _toml_table(value, f"{where}.{name}")
+    return lines
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def choose_device(name: str) -> torch.device:
+    """auto: the GPU where there is one."""
+    if name not in ("auto", "cpu", "cuda"):
+        raise SettingsError(f"device is {name!r}; expected auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device is 'cuda', but torch sees no GPU here; use 'cpu' or 'auto'")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def run(
+    recipe: Recipe,
+    source: Space,
+    target: Space,
+    seed: int = 0,
+    device: str = "auto",
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+) -> Alignment:
+    """Align two spaces by a recipe, judge the result, and keep how it was made."""
+    clock = _Clock(listen)
+    task = Task(source, target, seed, choose_device(device), clock.hear, stopped)
+    with torch.no_grad():
+        outcome = METHODS[recipe.method].method(task, recipe.settings)
+    alignment = _judged(task, outcome)
+    clock.hear(Step("judge", 1, 1, {"cycle": alignment.verdict.evidence["cycle"]}))
+    return replace(alignment, record=_record(recipe, task, outcome, clock))
+
+
+def _judged(task: Task, outcome: Outcome) -> Alignment:
+    alignment = Alignment.of(
+        (task.source, task.target),
+        (outcome.source, outcome.target),
+        judge(Evidence(**asdict(outcome.evidence))),
+        Record(),
+    )
+    evidence = Evidence(
+        **asdict(outcome.evidence),
+        cycle=alignment.cycle_consistency(),
+        words=min(len(task.source), len(task.target)),
+    )
+    return replace(alignment, verdict=judge(evidence))
+
+
+class _Clock:
+    """Passes every step on, and keeps it with its time; a stage lasts from the last step before it to its own last."""
+
+    def __init__(self, listen: Listen) -> None:
+        self.listen, self.began, self.last = listen, time.monotonic(), 0.0
+        self.log: list[dict[str, Any]] = []
+        self.seconds: dict[str, float] = {}
+
+    def hear(self, step: Step) -> None:
+        now = time.monotonic() - self.began
+        self.seconds[step.stage] = round(self.seconds.get(step.stage, 0.0) + now - self.last, 3)
+        self.last = now
+        self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
+        self.listen(step)
+
+
+def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Record:
+    names = ("calque", "torch", "numpy")
+    return Record(
+        recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
+        seed=task.seed,
+        device=str(task.device),
+        versions={name: metadata.version(name) for name in names} | {"python": platform.python_version()},
+        inputs={"source": _described(task.source), "target": _described(task.target)},
+        seconds=clock.seconds,
+        notes=outcome.notes,
+        interrupted=task.stopped(),
+        log=tuple(clock.log),
+    )
+
+
+def _described(space: Space) -> dict[str, Any]:
+    digest = hashlib.sha256("\n".join(space.words).encode("utf-8", "surrogateescape"))
+    digest.update(space.vectors.contiguous().numpy().data)
+    return {
+        "name": space.name,
+        "words": len(space),
+        "dimension": space.dimension,
+        "counts": space.counts is not None,
+        "sha256": digest.hexdigest(),
+    }

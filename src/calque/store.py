@@ -1,0 +1,131 @@
+"""Run folders: written whole or not at all, with nothing in them that runs when read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from calque.errors import RunError
+
+MARK = "config.json"
+"""The file by which a run folder is known."""
+
+
+def check_free(path: Path, overwrite: bool, mark: str = MARK) -> None:
+    """Raise RunError where a run cannot be written to ``path``; asked before the work, not after it."""
+    if path.exists():
+        if not overwrite:
+            raise RunError(f"{path}: is already there; choose another name, or pass --overwrite to replace it")
+        if not (path / mark).is_file():
+            raise RunError(
+                f"{path}: has no {mark}, so it was not made by calque and is not replaced; choose another name"
+            )
+    parent = path.absolute().parent
+    existing = next(each for each in (parent, *parent.parents) if each.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise RunError(f"{path}: cannot be written, because {existing} is not a folder one may write to")
+
+
+@contextmanager
+def whole_folder(path: Path, overwrite: bool = False, mark: str = MARK) -> Iterator[Path]:
+    """A fresh folder to write into, which becomes ``path`` if all goes well and vanishes otherwise."""
+    check_free(path, overwrite, mark)
+    try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        yield fresh
+        fresh.chmod(0o755)
+        _put_in_place(fresh, path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _put_in_place(fresh: Path, path: Path) -> None:
+    """Rename; an older run is moved aside first and removed last, so that one of the two is always there."""
+    if not path.exists():
+        fresh.rename(path)
+        return
+    aside = fresh.with_name(f"{fresh.name}.old")
+    path.rename(aside)
+    fresh.rename(path)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file that appears whole: written beside, then renamed. Bytes that were not UTF-8 stay as they were."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+        beside.replace(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Readable JSON."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """One string a line."""
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """A safetensors file."""
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    path.chmod(0o644)
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file of a run folder."""
+    try:
+        return json.loads(_read(path))
+    except json.JSONDecodeError as error:
+        raise RunError(f"{path}:{error.lineno}: is not JSON ({error.msg}); the run folder is damaged") from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file; only a line feed ends a line, since words may hold any other separator."""
+    return _read(path).split("\n")[:-1]
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file."""
+    if not path.is_file():
+        raise RunError(f"{path}: is missing; expected a run folder made by 'calque align'")
+    try:
+        return dict(load_file(path))
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); the run folder is damaged") from error
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise RunError(
+            f"{path}: cannot be read ({error.strerror}); expected a run folder made by 'calque align'"
+        ) from error
+
+
+def one_line(value: Any) -> str:
+    """JSON on one line, for logs."""
+    return json.dumps(value, ensure_ascii=True)
