@@ -1,0 +1,13 @@
+"""Judging alignments against what people wrote down. Nothing in `align` may import this."""
+
+from calque.evaluate.similarity import SimilarityScore, read_similarity, score_similarity
+from calque.evaluate.translation import DirectionScore, TranslationScore, score_translation
+
+__all__ = [
+    "DirectionScore",
+    "SimilarityScore",
+    "TranslationScore",
+    "read_similarity",
+    "score_similarity",
+    "score_translation",
+]

@@ -1,0 +1,92 @@
+"""Bilingual lexicon induction, the paper's first task (section 4.3): accuracy@k, as counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calque.alignment import Alignment
+from calque.errors import LexiconError, SettingsError
+from calque.lexicon import Lexicon
+
+
+@dataclass(frozen=True)
+class DirectionScore:
+    """How many query words found a right translation among their k best, for each k."""
+
+    right: Mapping[int, int]
+    asked: int
+    """Query words that could be answered: in the vocabulary, and with a right answer in the other one."""
+    missing: int
+    """Query words of the lexicon that could not."""
+
+    def accuracy(self, k: int) -> float:
+        """The share of the words asked."""
+        return self.right[k] / self.asked
+
+    def as_json(self) -> dict[str, Any]:
+        """Shares and counts, as `calque evaluate --json` prints them."""
+        shares = {str(k): round(self.accuracy(k), 6) for k in self.right}
+        counts = {str(k): count for k, count in self.right.items()}
+        return {"accuracy": shares, "right": counts, "asked": self.asked, "missing": self.missing}
+
+
+@dataclass(frozen=True)
+class TranslationScore:
+    """Both directions, by retrieval."""
+
+    forward: Mapping[str, DirectionScore]
+    backward: Mapping[str, DirectionScore]
+
+    def as_json(self) -> dict[str, Any]:
+        """As `calque evaluate --json` prints it."""
+        return {
+            direction: {name: score.as_json() for name, score in scores.items()}
+            for direction, scores in (("forward", self.forward), ("backward", self.backward))
+        }
+
+
+def score_translation(
+    alignment: Alignment,
+    lexicon: Lexicon,
+    back: Lexicon | None = None,
+    retrievals: Sequence[str] = ("nn", "csls"),
+    ks: Sequence[int] = (1, 5, 10),
+) -> TranslationScore:
+    """Ask every answerable word of the lexicon; backwards by ``back``, or else by the lexicon reversed."""
+    if not ks or min(ks) < 1:
+        raise SettingsError(f"k is {list(ks)}; expected numbers of at least 1")
+    there, returned = lexicon, back or lexicon.reversed()
+    return TranslationScore(
+        {name: _direction(alignment, there, False, name, ks) for name in retrievals},
+        {name: _direction(alignment, returned, True, name, ks) for name in retrievals},
+    )
+
+
+def _direction(alignment: Alignment, lexicon: Lexicon, back: bool, retrieval: str, ks: Sequence[int]) -> DirectionScore:
+    asking, asked = (alignment.target, alignment.source) if back else (alignment.source, alignment.target)
+    gold = _answerable(lexicon, asking.index, asked.index)
+    if not gold:
+        ways = f"from {asking.name or 'one side'} to {asked.name or 'the other'}"
+        raise LexiconError(
+            f"{lexicon.name or 'the lexicon'}: none of its {len(lexicon)} words can be asked {ways}; "
+            "is it the right language, direction and letter case?"
+        )
+    found = alignment.neighbours(asking.vectors[list(gold)], max(ks), back, retrieval)
+    first = [_rank_of_first(rows, right) for rows, right in zip(found.indices.tolist(), gold.values(), strict=True)]
+    return DirectionScore({k: sum(rank < k for rank in first) for k in ks}, len(gold), len(lexicon) - len(gold))
+
+
+def _answerable(lexicon: Lexicon, asking: Mapping[str, int], asked: Mapping[str, int]) -> dict[int, set[int]]:
+    """Row of each query word, and the rows of its right answers."""
+    gold = {
+        asking[word]: {asked[right] for right in many if right in asked}
+        for word, many in lexicon.answers.items()
+        if word in asking
+    }
+    return {row: right for row, right in gold.items() if right}
+
+
+def _rank_of_first(rows: Sequence[int], right: set[int]) -> int:
+    return next((rank for rank, row in enumerate(rows) if row in right), len(rows))
