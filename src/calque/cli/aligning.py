@@ -1,0 +1,73 @@
+"""`calque align`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calque import store
+from calque.alignment import Alignment
+from calque.cli import live, show
+from calque.errors import SettingsError
+from calque.formats import read
+from calque.recipe import find
+from calque.recipe import run as run_recipe
+from calque.space import Space
+
+if TYPE_CHECKING:
+    from calque.cli.commands import Align, Common
+
+FAILED, INTERRUPTED = 3, 130
+
+
+def run(command: Align) -> int:
+    """Read both files, align them, write the run folder, print the verdict."""
+    store.check_free(command.output, command.overwrite)
+    recipe = find(command.recipe)
+    if command.lexicon is not None:
+        raise SettingsError(f"--lexicon was given, but the recipe {recipe.name!r} learns from no lexicon; leave it out")
+    began = time.monotonic()
+    source = _read(command, command.source, command.source_counts)
+    target = _read(command, command.target, command.target_counts)
+    reading = time.monotonic() - began
+    with live.interruptible() as stopped, live.bars(not command.quiet) as listen:
+        alignment = run_recipe(recipe, source, target, command.seed, command.device, listen, stopped)
+    alignment.save(command.output, command.overwrite)
+    tell(command, alignment, command.output, reading)
+    return exit_code(alignment)
+
+
+def tell(command: Common, alignment: Alignment, output: Path, reading: float) -> None:
+    """The verdict and where the run is."""
+    if command.json:
+        show.as_json(
+            {
+                "run": str(output),
+                "verdict": alignment.verdict.label,
+                "evidence": dict(alignment.verdict.evidence),
+                "reasons": list(alignment.verdict.reasons),
+                "notes": list(alignment.record.notes),
+                "seconds": {"read": round(reading, 3), **alignment.record.seconds},
+            }
+        )
+        return
+    show.verdict(alignment)
+    print(f"run: {output}")
+    if alignment.verdict.label != "failed":
+        command.say(f"now try: calque translate {output} {alignment.source.words[min(99, len(alignment.source) - 1)]}")
+
+
+def exit_code(alignment: Alignment) -> int:
+    """130 where it was interrupted, 3 where it failed, 0 otherwise."""
+    if alignment.record.interrupted:
+        return INTERRUPTED
+    return FAILED if alignment.verdict.label == "failed" else 0
+
+
+def _read(command: Align, path: Path, counts: Path | None) -> Space:
+    reading = read(path, limit=command.limit, counts=counts)
+    command.say(*(f"{path}: {note}" for note in reading.notes))
+    if command.verbose:
+        command.say(f"{path}: {len(reading.space)} words of {reading.space.dimension} dimensions ({reading.format})")
+    return reading.space

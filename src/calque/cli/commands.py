@@ -1,0 +1,279 @@
+"""Every command as a dataclass: its fields are its arguments, the sentence under a field is its help.
+
+Nothing heavy is imported here, so that help is instant; each ``run`` imports what it needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Union
+
+from tyro.conf import Positional, arg, subcommand
+
+from calque.errors import SettingsError
+
+Output = Annotated[Path, arg(aliases=["-o"], metavar="PATH")]
+Device = Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """What every command understands."""
+
+    json: bool = False
+    """Print one JSON object instead of text."""
+    quiet: Annotated[bool, arg(aliases=["-q"])] = False
+    """Say nothing on stderr but errors."""
+    verbose: Annotated[bool, arg(aliases=["-v"])] = False
+    """Say more on stderr, and show where a bug of ours happened."""
+
+    def say(self, *lines: str) -> None:
+        """Something for the reader, not for a pipe."""
+        if not self.quiet:
+            for line in lines:
+                print(f"calque: {line}", file=sys.stderr)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Common):
+    """Align the two spaces shipped in the package, without looking at their lexicon, and show what came out."""
+
+    output: Output = Path("calque-demo")
+    """Where to write the run folder; an earlier demo there is replaced."""
+    seed: int = 0
+    """The same seed on the same device gives the same maps."""
+    device: Device = "auto"
+    """auto takes the GPU where there is one."""
+
+    def run(self) -> int:
+        """Align, score, show."""
+        from calque.cli import demo
+
+        return demo.run(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Align(Common):
+    """Find maps between two files of word vectors, in both directions, and judge whether they can be trusted."""
+
+    source: Positional[Path]
+    """Vectors of the language to translate from, most frequent word first."""
+    target: Positional[Path]
+    """Vectors of the language to translate to."""
+    output: Output
+    """Where to write the run folder."""
+    recipe: str = "default"
+    """A name from 'calque recipes', or the path of a .toml file."""
+    lexicon: Path | None = None
+    """Word pairs, for recipes that learn from them. The default recipe does not."""
+    seed: int = 0
+    """The same seed on the same device gives the same maps."""
+    limit: int | None = None
+    """Read only so many words of each file."""
+    device: Device = "auto"
+    """auto takes the GPU where there is one."""
+    source_counts: Path | None = None
+    """Lines of 'word count' for the source: frequencies help where the two texts are alike."""
+    target_counts: Path | None = None
+    """The same for the target."""
+    overwrite: bool = False
+    """Replace an earlier run of that name."""
+
+    def run(self) -> int:
+        """Read, align, save, tell."""
+        from calque.cli import aligning
+
+        return aligning.run(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Common):
+    """Score a run against a lexicon: accuracy@k in both directions, with coverage."""
+
+    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """A run folder."""
+    lexicon: Path
+    """Lines of 'source<TAB>target'; several right answers a word are allowed."""
+    lexicon_back: Path | None = None
+    """Lines of 'target<TAB>source' for the reverse direction; without it, the lexicon reversed."""
+    retrieval: str = "nn,csls"
+    """Any of nn, csls, isf, separated by commas."""
+    k: str = "1,5,10"
+    """How many candidates may hold the right answer."""
+    strict: bool = False
+    """Refuse a lexicon with a malformed line instead of leaving the line out."""
+
+    def run(self) -> int:
+        """Score and print."""
+        from calque.cli import judging
+
+        return judging.evaluate(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similarity(Common):
+    """Compare a run with human judgements of similarity: Pearson and Spearman, with coverage."""
+
+    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """A run folder."""
+    pairs: Path
+    """Lines of 'source word<TAB>target word<TAB>score'."""
+    phrases: Literal["average", "skip"] = "average"
+    """Average the words of a phrase, or leave pairs with phrases out."""
+    swap: bool = False
+    """The file has the target word first."""
+
+    def run(self) -> int:
+        """Score and print."""
+        from calque.cli import judging
+
+        return judging.similarity(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translate(Common):
+    """Translate words with a run."""
+
+    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """A run folder."""
+    words: Annotated[Positional[tuple[str, ...]], arg(metavar="WORD")]
+    """Words to translate; '-' reads them from stdin, one a line."""
+    k: int = 5
+    """How many translations to show."""
+    back: bool = False
+    """From the target language to the source."""
+    retrieval: str = "csls"
+    """nn, csls or isf."""
+    vectors: Path | None = None
+    """A fastText .bin of the language asked, for words that the run has not seen."""
+
+    def run(self) -> int:
+        """Look up and print."""
+        from calque.cli import using
+
+        return using.translate(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakeLexicon(Common):
+    """Write the dictionary that a run implies, with confidences."""
+
+    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """A run folder."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    """Where to write 'source<TAB>target<TAB>confidence'; stdout without it."""
+    every: bool = False
+    """The best translation of every source word, not only of pairs that choose each other."""
+    overwrite: bool = False
+    """Replace the file if it is there."""
+
+    def run(self) -> int:
+        """Induce and write."""
+        from calque.cli import using
+
+        return using.lexicon(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Common):
+    """Write both languages as vectors of one shared space."""
+
+    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    """A run folder."""
+    output: Output
+    """The folder to make, with source.* and target.* in it."""
+    format: Literal["vec", "bin", "npz", "safetensors"] = "vec"
+    """vec: word2vec text, which everything reads."""
+    overwrite: bool = False
+    """Replace an earlier export of that name."""
+
+    def run(self) -> int:
+        """Write both files."""
+        from calque.cli import using
+
+        return using.export(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect(Common):
+    """Say what is in a vector file, and what is wrong with it."""
+
+    file: Positional[Path]
+    """A vector file of any known format."""
+    limit: int | None = None
+    """Read only so many words."""
+    format: str | None = None
+    """The format, where it is not recognised by content."""
+    words: Path | None = None
+    """The word list of a bare .npy array."""
+
+    def run(self) -> int:
+        """Read and describe."""
+        from calque.cli import files
+
+        return files.inspect(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convert(Common):
+    """Change the format of a vector file."""
+
+    file: Annotated[Positional[Path], arg(metavar="IN")]
+    """A vector file of any known format."""
+    output: Annotated[Positional[Path], arg(metavar="OUT")]
+    """The file to write; its suffix tells the format: .vec .bin .glove .npz .npy .safetensors, with .gz for text."""
+    limit: int | None = None
+    """Keep only so many words."""
+    format: str | None = None
+    """The format of IN, where it is not recognised by content."""
+    words: Path | None = None
+    """The word list of a bare .npy array."""
+    overwrite: bool = False
+    """Replace OUT if it is there."""
+
+    def run(self) -> int:
+        """Read and write."""
+        from calque.cli import files
+
+        return files.convert(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipes(Common):
+    """List the recipes, or print one with all its settings as TOML to start your own from."""
+
+    name: Annotated[Positional[str], arg(metavar="NAME")] = ""
+    """Print this one as TOML."""
+
+    def run(self) -> int:
+        """List or print."""
+        from calque.cli import files
+
+        return files.recipes(self)
+
+
+COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
+    Annotated[Demo, subcommand("demo")],
+    Annotated[Align, subcommand("align")],
+    Annotated[Translate, subcommand("translate")],
+    Annotated[MakeLexicon, subcommand("lexicon")],
+    Annotated[Export, subcommand("export")],
+    Annotated[Evaluate, subcommand("evaluate")],
+    Annotated[Similarity, subcommand("similarity")],
+    Annotated[Inspect, subcommand("inspect")],
+    Annotated[Convert, subcommand("convert")],
+    Annotated[Recipes, subcommand("recipes")],
+]
+"""What `calque --help` lists."""
+
+
+def numbers(text: str, name: str) -> list[int]:
+    """'1,5,10' as numbers."""
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise SettingsError(
+            f"--{name} is {text!r}; expected whole numbers separated by commas, such as 1,5,10"
+        ) from None

@@ -1,0 +1,71 @@
+"""`calque inspect`, `calque convert` and `calque recipes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calque.cli import show
+from calque.errors import FormatError
+from calque.formats import Reading, read, write
+from calque.recipe import RECIPES, find, to_toml
+
+if TYPE_CHECKING:
+    from calque.cli.commands import Convert, Inspect, Recipes
+
+
+def inspect(command: Inspect) -> int:
+    """What is in a file."""
+    reading = read(command.file, limit=command.limit, format=command.format, words=command.words)
+    told = _described(reading)
+    if command.json:
+        show.as_json({"file": str(command.file), **told})
+        return 0
+    for name, value in told.items():
+        if name != "notes":
+            print(f"{name}: {', '.join(value) if isinstance(value, list) else value}")
+    for note in told["notes"] or ["nothing had to be mended"]:
+        print(f"note: {note}")
+    return 0
+
+
+def _described(reading: Reading) -> dict[str, Any]:
+    space = reading.space
+    lengths = space.vectors.norm(dim=1)
+    return {
+        "format": reading.format,
+        "words": len(space),
+        "dimension": space.dimension,
+        "counts": "yes" if space.counts is not None else "no",
+        "subwords": "yes" if space.subwords is not None else "no",
+        "shortest vector": round(float(lengths.min()), 4),
+        "longest vector": round(float(lengths.max()), 4),
+        "length of the mean": round(float(space.vectors.mean(dim=0).norm()), 4),
+        "first words": list(space.words[:8]),
+        "notes": list(reading.notes),
+    }
+
+
+def convert(command: Convert) -> int:
+    """Read one format, write another."""
+    if command.output.exists() and not command.overwrite:
+        raise FormatError(f"{command.output}: is already there; choose another name, or pass --overwrite to replace it")
+    reading = read(command.file, limit=command.limit, format=command.format, words=command.words)
+    command.say(*(f"{command.file}: {note}" for note in reading.notes))
+    write(reading.space, command.output)
+    if command.json:
+        show.as_json({"file": str(command.output), "words": len(reading.space), "dimension": reading.space.dimension})
+    else:
+        print(f"{len(reading.space)} words of {reading.space.dimension} dimensions: {command.output}")
+    return 0
+
+
+def recipes(command: Recipes) -> int:
+    """All recipes in a line each, or one as TOML."""
+    if command.name:
+        print(to_toml(find(command.name)), end="")
+    elif command.json:
+        show.as_json({each.name: {"summary": each.summary, "published": each.published} for each in RECIPES.values()})
+    else:
+        for each in RECIPES.values():
+            print(f"{each.name}: {each.summary}\n  {each.published}")
+    return 0

@@ -1,0 +1,63 @@
+"""`calque evaluate` and `calque similarity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calque import store
+from calque.alignment import Alignment
+from calque.cli import show
+from calque.cli.commands import numbers
+from calque.errors import RunError
+from calque.evaluate import read_similarity, score_similarity, score_translation
+from calque.lexicon import Lexicon, read_lexicon
+
+if TYPE_CHECKING:
+    from calque.cli.commands import Common, Evaluate, Similarity
+
+
+def evaluate(command: Evaluate) -> int:
+    """Score a run against one lexicon or two, and keep the score in the run folder."""
+    lexicon = _lexicon(command, command.lexicon)
+    back = None if command.lexicon_back is None else _lexicon(command, command.lexicon_back)
+    alignment = Alignment.load(command.folder)
+    retrievals = command.retrieval.split(",")
+    score = score_translation(alignment, lexicon, back, retrievals, numbers(command.k, "k"))
+    _keep(command, command.folder, "translation", {"lexicon": str(command.lexicon), **score.as_json()})
+    if command.json:
+        show.as_json(score.as_json())
+    else:
+        show.scores(score)
+    return 0
+
+
+def similarity(command: Similarity) -> int:
+    """Score a run against judged pairs, and keep the score in the run folder."""
+    judged = read_similarity(command.pairs)
+    if command.swap:
+        judged = [type(each)(each.target, each.source, each.score) for each in judged]
+    score = score_similarity(Alignment.load(command.folder), judged, command.phrases)
+    _keep(command, command.folder, "similarity", {"pairs": str(command.pairs), **score.as_json()})
+    if command.json:
+        show.as_json(score.as_json())
+        return 0
+    done = "averaged" if command.phrases == "average" else "left out"
+    print(f"pearson {score.pearson:.3f}  spearman {score.spearman:.3f}")
+    print(f"{score.used} pairs used, {score.missing} not in the vocabularies; {score.phrases} with a phrase, {done}")
+    return 0
+
+
+def _lexicon(command: Evaluate, path: Path) -> Lexicon:
+    reading = read_lexicon(path, command.strict)
+    command.say(*reading.notes)
+    return reading.lexicon
+
+
+def _keep(command: Common, folder: Path, kind: str, score: dict[str, Any]) -> None:
+    """Put the score into scores.json of the run, beside earlier ones of the other kind."""
+    path = folder / "scores.json"
+    try:
+        store.write_json(path, {**(store.read_json(path) if path.exists() else {}), kind: score})
+    except RunError as error:
+        command.say(f"the score was not kept: {error}")

@@ -1,0 +1,80 @@
+"""What a person sees while it works: a bar a stage on a terminal, and Ctrl-C that keeps the best so far."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from calque.progress import Listen, Step, quiet
+
+STAGES = {"search": "searching", "alternate": "aligning", "refine": "refining", "judge": "judging"}
+
+
+class Interruption:
+    """The first Ctrl-C asks to finish with the best so far; the second stops at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self) -> bool:
+        """Whether to finish."""
+        return self.asked
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal."""
+        if self.asked:
+            signal.default_int_handler(number, frame)
+        self.asked = True
+        print("calque: finishing with the best so far; Ctrl-C again to stop at once", file=sys.stderr)
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Ctrl-C becomes a request, for as long as this lasts."""
+    interruption = Interruption()
+    earlier = signal.signal(signal.SIGINT, interruption.hear)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+
+
+@contextmanager
+def bars(shown: bool) -> Iterator[Listen]:
+    """A listener that draws a bar for each stage on stderr, where that is a terminal."""
+    if not shown or not sys.stderr.isatty():
+        yield quiet
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:<10}"),
+        BarColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _Drawing(progress).hear
+
+
+class _Drawing:
+    def __init__(self, progress: Any) -> None:
+        self.progress, self.tasks = progress, dict[str, Any]()
+        self.best = float("inf")
+
+    def hear(self, step: Step) -> None:
+        if step.stage not in self.tasks:
+            self.tasks[step.stage] = self.progress.add_task(STAGES.get(step.stage, step.stage), told="")
+        self.progress.update(self.tasks[step.stage], completed=step.number, total=step.total, told=self._told(step))
+
+    def _told(self, step: Step) -> str:
+        cost = step.values.get("cost")
+        if isinstance(cost, (int, float)):
+            self.best = min(self.best, float(cost)) if step.stage == "search" else float(cost)
+            return f"{step.number} starts, best cost {self.best:.3f}" if step.stage == "search" else f"cost {cost:.3f}"
+        return ", ".join(f"{value:g} {name}" for name, value in step.values.items() if isinstance(value, (int, float)))
