@@ -178,10 +178,20 @@ def test_what_is_no_run_is_never_replaced(tmp_path, overwrite, kind):
     if kind == "folder with a folder of that name":
         (path / store.MARK).mkdir()
     before = contents(tmp_path)
-    with pytest.raises(RunError, match="is not a run folder" if overwrite else "is already there"):
+    with pytest.raises(RunError, match=r"has no config\.json.* is not replaced" if overwrite else "is already there"):
         save_new(path, overwrite)
     assert contents(tmp_path) == before
     assert [each.name for each in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_a_folder_of_another_kind_is_known_by_its_own_mark(tmp_path, old_run):
+    with pytest.raises(RunError, match=r"has no report\.txt"), store.whole_folder(old_run, True, mark="report.txt"):
+        pytest.fail("refused before anything is written")
+    assert contents(tmp_path) == OLD
+    (old_run / store.MARK).rename(old_run / "report.txt")
+    with store.whole_folder(old_run, True, mark="report.txt") as folder:
+        write_new(folder)
+    assert contents(tmp_path) == NEW
 
 
 def test_a_file_where_a_folder_should_be_is_told_before_the_work(tmp_path):

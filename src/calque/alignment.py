@@ -158,13 +158,6 @@ class Alignment:
             self.penalties[retrieval, back] = find(retrieval).penalty(asking.vectors, asked.vectors)
         return self.penalties[retrieval, back]
 
-    def cycle_consistency(self, words: int = 2000) -> float:
-        """The share of the most frequent source words whose best translation translates back to them."""
-        asked = self.source.vectors[:words]
-        there = self.neighbours(asked, 1).indices[:, 0]
-        back = self.neighbours(self.target.vectors[there], 1, back=True).indices[:, 0]
-        return float((back == torch.arange(len(asked))).double().mean())
-
     def lexicon(self, every: bool = False) -> list[Entry]:
         """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best."""
         there = self.neighbours(self.source.vectors, 10)

@@ -29,7 +29,7 @@ class LinearMap:
 
     @classmethod
     def identity(cls, dimension: int, like: Tensor) -> LinearMap:
-        """X ↦ x."""
+        """The map that changes nothing."""
         return cls(torch.eye(dimension, dtype=like.dtype, device=like.device))
 
 
@@ -75,7 +75,7 @@ def reweighted(source: Tensor, target: Tensor, power: float = 0.5) -> tuple[Line
     """
     whiten_x, colour_x = _whitening(source)
     whiten_y, colour_y = _whitening(target)
-    u, s, vh = torch.linalg.svd((source @ whiten_x).mT @ (target @ whiten_y))
+    u, s, vh = torch.linalg.svd((source @ whiten_x).mT @ (target @ whiten_y), full_matrices=False)
     stretch = torch.diag(s.clamp_min(0.0) ** power)
     return (
         LinearMap(whiten_x @ u @ stretch @ u.mT @ colour_x @ u),

@@ -23,7 +23,7 @@ from calque.alignment import Alignment, Record
 from calque.errors import SettingsError
 from calque.progress import Listen, Step, never, quiet
 from calque.space import Space
-from calque.verdict import Evidence, judge
+from calque.verdict import judge
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -175,24 +175,12 @@ def run(
     task = Task(source, target, seed, choose_device(device), clock.hear, stopped)
     with torch.no_grad():
         outcome = METHODS[recipe.method].method(task, recipe.settings)
-    alignment = _judged(task, outcome)
-    clock.hear(Step("judge", 1, 1, {"cycle": alignment.verdict.evidence["cycle"]}))
-    return replace(alignment, record=_record(recipe, task, outcome, clock))
-
-
-def _judged(task: Task, outcome: Outcome) -> Alignment:
-    alignment = Alignment.of(
-        (task.source, task.target),
+    return Alignment.of(
+        (source, target),
         (outcome.source, outcome.target),
-        judge(Evidence(**asdict(outcome.evidence))),
-        Record(),
+        judge(outcome.evidence),
+        _record(recipe, task, outcome, clock),
     )
-    evidence = Evidence(
-        **asdict(outcome.evidence),
-        cycle=alignment.cycle_consistency(),
-        words=min(len(task.source), len(task.target)),
-    )
-    return replace(alignment, verdict=judge(evidence))
 
 
 class _Clock:

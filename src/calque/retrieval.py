@@ -68,7 +68,7 @@ def _no_penalty(source: Tensor, target: Tensor) -> Tensor:
 
 def neighbourhood_similarity(source: Tensor, target: Tensor) -> Tensor:
     """r(y) of CSLS: the mean cosine of each target word to its nearest source words; large for hubs."""
-    size = min(NEIGHBOURHOOD, len(source))
+    source, target, size = unit(source), unit(target), min(NEIGHBOURHOOD, len(source))
     parts = [
         (target[rows] @ source.mT).topk(size, dim=1).values.mean(dim=1) for rows in blocks(len(target), len(source))
     ]
@@ -77,6 +77,7 @@ def neighbourhood_similarity(source: Tensor, target: Tensor) -> Tensor:
 
 def _log_partition(source: Tensor, target: Tensor) -> Tensor:
     """Log Σ_x exp(β cos(x, y)) over all source words: the normaliser of the inverted softmax."""
+    source, target = unit(source), unit(target)
     parts = [
         torch.logsumexp((target[rows] @ source.mT) * TEMPERATURE, dim=1) for rows in blocks(len(target), len(source))
     ]
@@ -111,7 +112,7 @@ def neighbours(queries: Tensor, target: Tensor, k: int, retrieval: Retrieval, pe
         for rows in blocks(len(queries), len(target))
     ]
     if not best:
-        return Neighbours(torch.zeros(0, k, dtype=torch.long), torch.zeros(0, k))
+        return Neighbours(queries.new_zeros((0, k), dtype=torch.long), queries.new_zeros((0, k)))
     return Neighbours(torch.cat([each.indices for each in best]), torch.cat([each.values for each in best]))
 
 

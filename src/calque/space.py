@@ -74,7 +74,10 @@ class Space:
     def from_gensim(cls, keyed_vectors: Any, name: str = "") -> Space:
         """A space from a gensim ``KeyedVectors`` in memory, with its counts where it has them."""
         words = list(keyed_vectors.index_to_key)
-        counts = keyed_vectors.expandos.get("count") if hasattr(keyed_vectors, "expandos") else None
+        counts = getattr(keyed_vectors, "expandos", {}).get("count")
+        # Where a file had no counts, gensim makes them up: as many as there are words, then one less each.
+        if counts is not None and np.array_equal(counts, np.arange(len(words), 0, -1)):
+            counts = None
         return cls.of(words, np.asarray(keyed_vectors.vectors), counts, name)
 
     @property

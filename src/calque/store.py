@@ -48,6 +48,7 @@ def whole_folder(path: Path, overwrite: bool = False, mark: str = MARK) -> Itera
     try:
         yield fresh
         fresh.chmod(0o755)
+        check_free(path, overwrite, mark)
         _put_in_place(fresh, path)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -56,13 +57,17 @@ def whole_folder(path: Path, overwrite: bool = False, mark: str = MARK) -> Itera
 
 
 def _put_in_place(fresh: Path, path: Path) -> None:
-    """Rename; an older run is moved aside first and removed last, so that one of the two is always there."""
+    """Rename; an older run is moved aside first and comes back if that fails, so that there is always one."""
     if not path.exists():
         fresh.rename(path)
         return
     aside = fresh.with_name(f"{fresh.name}.old")
     path.rename(aside)
-    fresh.rename(path)
+    try:
+        fresh.rename(path)
+    except OSError:
+        aside.rename(path)
+        raise
     shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -90,8 +95,11 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A safetensors file."""
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
-    path.chmod(0o644)
+    try:
+        save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path)
+        path.chmod(0o644)
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"{path}: cannot be written: {error}") from error
 
 
 def read_json(path: Path) -> Any:
@@ -100,6 +108,8 @@ def read_json(path: Path) -> Any:
         return json.loads(_read(path))
     except json.JSONDecodeError as error:
         raise RunError(f"{path}:{error.lineno}: is not JSON ({error.msg}); the run folder is damaged") from error
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path}: is not JSON to be read ({error}); the run folder is damaged") from error
 
 
 def read_lines(path: Path) -> list[str]:

@@ -29,8 +29,10 @@ class SinkhornSettings:
     """kernel: fast, underflows at large sharpness; log: slower, never underflows; auto: kernel where it is safe."""
 
     def __post_init__(self) -> None:
-        if not self.sharpness > 0:
-            raise SettingsError(f"sharpness is {self.sharpness}; expected a number above 0")
+        if not 0 < self.sharpness < math.inf:
+            raise SettingsError(f"sharpness is {self.sharpness}; expected a finite number above 0")
+        if not self.tolerance >= 0:
+            raise SettingsError(f"tolerance is {self.tolerance}; expected 0 or more")
         if self.domain not in ("auto", "kernel", "log"):
             raise SettingsError(f"domain is {self.domain!r}; expected one of auto, kernel, log")
         if self.iterations < 1:
@@ -136,7 +138,7 @@ def _scale_kernel(
 
 def scale(kernel: Tensor, rows: Tensor, columns: Tensor, iterations: int, tolerance: float = 0.0) -> Scaling:
     """The loop of Algorithm 1: u and v in turn, so that diag(u) K diag(v) has the sums ``rows`` and ``columns``."""
-    v, done, error = torch.ones_like(kernel[..., 0, :]), 0, float("inf")
+    v, done, error = torch.ones_like(kernel[..., 0, :]) * (columns > 0), 0, float("inf")
     product = _times(kernel, v)
     while done < iterations and not error < tolerance:
         u = rows / product

@@ -1,4 +1,9 @@
-"""Is this alignment real? Judged without labels, with the evidence in words and numbers."""
+"""Is this alignment real? Judged without labels, with the evidence in words and numbers.
+
+All of it is relative to the crowd, the starts that ended elsewhere: what a map between the same two spaces looks like
+when it means nothing. Absolute figures mislead. Two matrices of noise reach a cycle consistency of 65 % in thirty
+dimensions, real languages 45 to 65 %; but noise does not exceed its own crowd.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,14 @@ from typing import Any, Literal
 Label = Literal["aligned", "doubtful", "failed"]
 
 CLEAR = 6.0
-"""A winner this many deviations below the crowd of failed starts is no accident: unrelated spaces reach about 4."""
-CONSISTENT = 0.25
-"""The least share of frequent words that find their way back, for an alignment that can be used."""
+"""A winner this many deviations below the crowd is no accident; unrelated spaces reach about 4."""
+MORE_CONSISTENT = 1.1
+"""How many times as often as in the crowd words must find their way back."""
 
 
 @dataclass(frozen=True)
-class SearchEvidence:
-    """What a search says for its winner."""
+class Evidence:
+    """What is known of an alignment without any dictionary."""
 
     cost: float
     """Sinkhorn cost of the winning start."""
@@ -24,6 +29,10 @@ class SearchEvidence:
     """Median cost of the starts that went elsewhere."""
     clearance: float
     """How many deviations of the crowd lie between the two."""
+    cycle: float
+    """Share of the frequent words whose nearest word has them as its nearest, under the winner."""
+    crowd_cycle: float
+    """The same in the crowd (median)."""
     starts: int
     """How many starts ran in all."""
     crowd: int
@@ -32,17 +41,9 @@ class SearchEvidence:
     """How many other starts, drawn independently, found the winner's map."""
     confirmed: bool
     """Whether the search ended because the winner was clear and found again."""
-    gave_up: str = ""
+    gave_up: str
     """Why it ended otherwise."""
-
-
-@dataclass(frozen=True)
-class Evidence(SearchEvidence):
-    """What is known of an alignment without any dictionary."""
-
-    cycle: float = 0.0
-    """Share of the frequent source words whose best translation translates back to them."""
-    words: int = 0
+    words: int
     """The smaller of the two vocabularies."""
 
 
@@ -60,28 +61,32 @@ class Verdict:
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """aligned: clear of the crowd, found again, and consistent. failed: nothing speaks for it. Else doubtful."""
+    """aligned: clear of the crowd, found again, and more consistent. failed: nothing speaks for it. Else doubtful."""
     label = _label(evidence)
     return Verdict(label, (*_reasons(evidence), *_advice(label, evidence)), asdict(evidence))
 
 
 def _label(evidence: Evidence) -> Label:
-    consistent = evidence.cycle >= CONSISTENT
+    consistent = evidence.crowd == 0 or evidence.cycle >= MORE_CONSISTENT * evidence.crowd_cycle
     if evidence.confirmed and consistent:
         return "aligned"
-    if evidence.confirmed or (evidence.agreeing > 0 and evidence.clearance >= CLEAR / 2):
+    if evidence.confirmed or evidence.clearance >= CLEAR or (evidence.agreeing > 0 and evidence.clearance >= CLEAR / 2):
         return "doubtful"
     return "failed"
 
 
 def _reasons(evidence: Evidence) -> tuple[str, ...]:
-    return (
+    agreed = f"{evidence.agreeing} other independent starts found the same map; at least 1 is asked for"
+    if evidence.crowd == 0:
+        return (f"all {evidence.starts} starts ended alike, at cost {evidence.cost:.3f}", agreed)
+    told = (
         f"the best of {evidence.starts} starts ended at cost {evidence.cost:.3f}, those that went elsewhere at "
-        f"{evidence.crowd_cost:.3f} (median): {evidence.clearance:.1f} deviations apart, {CLEAR:g} are asked for",
-        f"{evidence.agreeing} other independent starts found the same map, at least 1 is asked for",
-        f"{evidence.cycle:.0%} of the frequent words translate there and back to themselves, "
-        f"{CONSISTENT:.0%} are asked for",
+        f"{evidence.crowd_cost:.3f}: {evidence.clearance:.1f} deviations apart; {CLEAR:g} are asked for",
+        agreed,
+        f"{evidence.cycle:.0%} of the frequent words are their neighbour's neighbour, where starts went elsewhere "
+        f"{evidence.crowd_cycle:.0%}; {MORE_CONSISTENT:g} times as many are asked for",
     )
+    return (*told, f"the search ended because {evidence.gave_up}") if evidence.gave_up else told
 
 
 def _advice(label: Label, evidence: Evidence) -> tuple[str, ...]:

@@ -123,12 +123,12 @@ def test_an_arena_is_unit_vectors_of_the_frequent_words_in_the_directions_asked(
 
 def test_the_directions_of_an_arena_are_those_of_its_frequent_words():
     """Rare words, however many, do not choose them."""
-    frequent = torch.tensor([[1.0, 0, 0], [0, 1.0, 0]], dtype=torch.float64).repeat(5, 1)
-    rare = torch.tensor([[0, 0, 1.0]], dtype=torch.float64).repeat(90, 1)
+    frequent = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0.8, 0.6, 0]], dtype=torch.float64).repeat(5, 1)
+    rare = torch.tensor([[0.6, 0, 0.8]], dtype=torch.float64).repeat(90, 1)
     vectors = torch.cat([frequent, rare])
-    arena = build_arena(Problem(vectors, vectors, uniform(100, vectors), uniform(100, vectors)), 2, 10)
-    gram = arena.problem.source @ arena.problem.source.mT
-    assert torch.allclose(gram, frequent @ frequent.mT, atol=1e-12)
+    arena = build_arena(Problem(vectors, vectors, uniform(105, vectors), uniform(105, vectors)), 2, 15)
+    for side in (arena.problem.source, arena.problem.target):
+        assert torch.allclose(side @ side.mT, frequent @ frequent.mT, atol=1e-12)
 
 
 def test_an_unknown_kind_lists_the_choices():

@@ -38,6 +38,8 @@ class AlternationSettings:
             raise SettingsError(
                 f"{len(self.sharpness)} values of sharpness but {len(self.steps)} of steps; expected as many"
             )
+        if min(*self.steps, self.scalings) < 1:
+            raise SettingsError(f"steps are {self.steps} and scalings {self.scalings}; expected at least 1 of each")
         if not all(0 < each <= SHARPEST for each in self.sharpness):
             raise SettingsError(f"sharpness {self.sharpness} is out of range; expected above 0 and at most {SHARPEST}")
 
@@ -96,28 +98,23 @@ class _Turn:
         size = (*first.shape[:-2], len(problem.source), len(problem.target))
         self.cost = torch.empty(size, dtype=first.dtype, device=first.device)
         self.plan = torch.empty_like(self.cost)
-        self.log_u, self.log_v = torch.zeros_like(self.cost[..., 0]), torch.zeros_like(self.cost[..., 0, :])
+        self.log_v = torch.zeros_like(self.cost[..., 0, :])
         self.sharpness = 0.0
 
     def take(self, sharpness: float, scalings: int) -> None:
         """The plan at this sharpness, continued from the last one, and the map that follows it."""
         problem = self.problem
         sqrt_cosine_cost(problem.source @ self.matrix, problem.target, out=self.cost)
-        self._continue_at(sharpness)
-        kernel = torch.mul(self.cost, -sharpness, out=self.plan)
-        kernel.add_(self.log_u.unsqueeze(-1)).add_(self.log_v.unsqueeze(-2)).exp_()
+        if self.sharpness:
+            self.log_v = self.log_v * (sharpness / self.sharpness)
+        exponent = torch.mul(self.cost, -sharpness, out=self.plan).add_(self.log_v.unsqueeze(-2))
+        # The largest entry of every row becomes 1: no row underflows, and u takes the difference up.
+        kernel = exponent.sub_(exponent.amax(dim=-1, keepdim=True)).exp_()
         scaled = scale(kernel, problem.rows, problem.columns, scalings)
-        self.log_u, self.log_v = self.log_u + scaled.log_u(), self.log_v + scaled.log_v()
+        self.log_v = self.log_v + scaled.log_v()
         plan = kernel.mul_(scaled.u.unsqueeze(-1)).mul_(scaled.v.unsqueeze(-2))
-        self.distance = inner(plan, self.cost)
+        self.sharpness, self.distance = sharpness, inner(plan, self.cost)
         self.matrix = nearest_orthogonal(problem.source.mT @ (plan.div_(self.cost) @ problem.target))
-
-    def _continue_at(self, sharpness: float) -> None:
-        if self.sharpness == 0.0:
-            self.log_u = sharpness * self.cost.amin(dim=-1)
-        else:
-            self.log_u, self.log_v = (each * (sharpness / self.sharpness) for each in (self.log_u, self.log_v))
-        self.sharpness = sharpness
 
 
 def random_rotation(dimension: int, generator: torch.Generator) -> Tensor:

@@ -24,7 +24,7 @@ from calque.preprocess import Preprocessing, fit, unit
 from calque.progress import Step
 from calque.space import Space
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
-from calque.verdict import SearchEvidence
+from calque.verdict import Evidence
 
 FEWEST_WORDS = 100
 """Fewer words than this cannot tell one rotation from another."""
@@ -76,7 +76,7 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost)}))
     rotation = LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix)
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
-    return Outcome(_side(source, maps[0]), _side(target, maps[1]), evidence_of(found), notes)
+    return Outcome(_side(source, maps[0]), _side(target, maps[1]), evidence_of(found, task), notes)
 
 
 def lift(found: Found) -> Tensor:
@@ -88,18 +88,22 @@ def lift(found: Found) -> Tensor:
     return nearest_orthogonal(arena.full.source[words[0]].mT @ ((plan.matrix / cost) @ arena.full.target[words[1]]))
 
 
-def evidence_of(found: Found) -> SearchEvidence:
+def evidence_of(found: Found, task: Task) -> Evidence:
     """What the search says for its winner."""
     standing = found.standing
-    return SearchEvidence(
+    crowd = standing.crowd or (standing.leader,)
+    return Evidence(
         cost=standing.leader.cost,
-        crowd_cost=statistics.median(standing.crowd) if standing.crowd else standing.leader.cost,
+        crowd_cost=statistics.median(each.cost for each in crowd),
+        cycle=standing.leader.cycle,
+        crowd_cycle=statistics.median(each.cycle for each in crowd),
         clearance=standing.clearance,
         starts=len(found.finishes),
         crowd=len(standing.crowd),
         agreeing=standing.agreeing,
         confirmed=found.confirmed,
         gave_up=found.gave_up,
+        words=min(len(task.source), len(task.target)),
     )
 
 

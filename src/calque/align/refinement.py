@@ -33,6 +33,8 @@ class RefinementSettings:
         find(self.retrieval)
         if self.rounds < 0 or self.words < 1:
             raise SettingsError(f"rounds is {self.rounds} and words {self.words}; expected at least 0 and 1")
+        if not 0 <= self.power <= 1:
+            raise SettingsError(f"power is {self.power}; expected between 0 and 1")
 
 
 def refine(

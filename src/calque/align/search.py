@@ -70,6 +70,8 @@ class Finish:
     """(k, k), in the arena's dimensions."""
     choices: Tensor
     """(words,): the nearest target word of each source word under the map."""
+    cycle: float
+    """The share of the arena's words whose nearest word has them as its nearest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +81,8 @@ class Standing:
     leader: Finish
     agreeing: int
     """Other starts that found the same map."""
-    crowd: tuple[float, ...]
-    """Costs of those that went elsewhere."""
+    crowd: tuple[Finish, ...]
+    """Those that went elsewhere."""
     clearance: float
     """Deviations between the leader's cost and the crowd's median; 0 where the crowd is too small to say."""
 
@@ -161,8 +163,10 @@ def _round(
 
 
 def _finish(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) -> Finish:
-    mapped = arena.problem.source @ matrix
-    return Finish(kind, which, cost, matrix, (mapped @ arena.problem.target.mT).argmax(dim=1))
+    similarity = (arena.problem.source @ matrix) @ arena.problem.target.mT
+    choices, back = similarity.argmax(dim=1), similarity.argmax(dim=0)
+    returned = back[choices] == torch.arange(len(choices), device=choices.device)
+    return Finish(kind, which, cost, matrix, choices, float(returned.double().mean()))
 
 
 def _seed_of(seed: int, number: int, position: int) -> int:
@@ -194,9 +198,9 @@ def best_standing(finishes: Sequence[Finish]) -> Standing:
 def _standing(finishes: Sequence[Finish]) -> Standing:
     leader = min(finishes, key=lambda each: each.cost)
     alike = {id(each): agreement(each, leader) for each in finishes if each is not leader}
-    crowd = tuple(each.cost for each in finishes if alike.get(id(each), 1.0) < APART)
+    crowd = tuple(each for each in finishes if alike.get(id(each), 1.0) < APART)
     agreeing = sum(share >= AGREE for share in alike.values())
-    return Standing(leader, agreeing, crowd, _clearance(leader.cost, crowd))
+    return Standing(leader, agreeing, crowd, _clearance(leader.cost, [each.cost for each in crowd]))
 
 
 def agreement(one: Finish, other: Finish) -> float:

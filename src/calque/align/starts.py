@@ -61,7 +61,8 @@ def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
     """
     source = _draw(len(arena.full.source), generator)
     target = _draw(len(arena.full.target), generator)
-    cost = sqrt_cosine_cost(profiles(arena.full.source[source]), profiles(arena.full.target[target]))
+    points = min(PROFILE_POINTS, len(source), len(target))
+    cost = sqrt_cosine_cost(profiles(arena.full.source[source], points), profiles(arena.full.target[target], points))
     settings = SinkhornSettings(PROFILE_SHARPNESS, iterations=50)
     plan = sinkhorn(cost, uniform(len(source), cost), uniform(len(target), cost), settings)
     gram = arena.reduced[0][source].mT @ plan.matrix @ arena.reduced[1][target]
@@ -75,13 +76,13 @@ def _draw(count: int, generator: torch.Generator) -> Tensor:
     return torch.randperm(pool, generator=generator)[: max(1, int(share * pool))]
 
 
-def profiles(vectors: Tensor) -> Tensor:
+def profiles(vectors: Tensor, points: int = PROFILE_POINTS) -> Tensor:
     """The sorted similarities of every word to all others, at evenly spaced ranks, centred and of unit length."""
     u, s, _ = torch.linalg.svd(vectors, full_matrices=False)
     similarity = (u * s) @ u.mT
     ranked = similarity.sort(dim=1, descending=True).values
-    points = torch.linspace(0, ranked.shape[1] - 1, min(PROFILE_POINTS, ranked.shape[1])).round().long()
-    sampled = unit(ranked[:, points])
+    ranks = torch.linspace(0, ranked.shape[1] - 1, min(points, ranked.shape[1])).round().long()
+    sampled = unit(ranked[:, ranks])
     return unit(sampled - sampled.mean(dim=0))
 
 

@@ -13,7 +13,7 @@ from calque.alignment import Side
 from calque.progress import Listen, never, quiet
 from calque.space import Space
 from calque.transport import uniform
-from calque.verdict import SearchEvidence
+from calque.verdict import Evidence
 
 RARE = 1e-3
 """Words rarer than this share of the text are weighed as if they were more frequent than they are."""
@@ -38,7 +38,7 @@ class Outcome:
 
     source: Side
     target: Side
-    evidence: SearchEvidence
+    evidence: Evidence
     notes: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from calque.progress import Listen, Step, quiet
 
-STAGES = {"search": "searching", "alternate": "aligning", "refine": "refining", "judge": "judging"}
+STAGES = {"search": "searching", "alternate": "aligning", "refine": "refining"}
 
 
 class Interruption:
