@@ -1,0 +1,37 @@
+# `make demo` and `make test` prepare everything they need themselves, in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint unit bench clean
+
+help:
+	@echo "make demo    align the shipped sample and show what came out"
+	@echo "make test    lint, types, import rules and all tests"
+	@echo "make bench   measure accuracy and time on the data of CALQUE_DATA"
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "calque needs Python 3.10 or newer; set PYTHON=")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: .venv/ready
+	$(BIN)/calque demo --output runs/demo
+
+test: lint unit
+
+lint: .venv/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: .venv/ready
+	$(BIN)/pytest
+
+bench: .venv/ready
+	$(BIN)/python bench/accuracy.py
+
+clean:
+	rm -rf .venv runs build dist
