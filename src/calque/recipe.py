@@ -17,10 +17,10 @@ from typing import Any
 
 import torch
 
-from calque.align.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
-from calque.align.task import Method, Outcome, Task
 from calque.alignment import Alignment, Record
 from calque.errors import SettingsError
+from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
+from calque.methods.task import Method, Outcome, Task
 from calque.progress import Listen, Step, never, quiet
 from calque.space import Space
 from calque.verdict import judge

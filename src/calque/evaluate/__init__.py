@@ -1,4 +1,4 @@
-"""Judging alignments against what people wrote down. Nothing in `align` may import this."""
+"""Judging alignments against what people wrote down. Nothing in `methods` may import this."""
 
 from calque.evaluate.similarity import SimilarityScore, read_similarity, score_similarity
 from calque.evaluate.translation import DirectionScore, TranslationScore, score_translation

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from calque.align.alternation import AlternationSettings, Problem, alternate
-from calque.align.refinement import RefinementSettings, refine
-from calque.align.search import Found, SearchSettings, search
-from calque.align.task import Outcome, Task, word_weights
 from calque.alignment import Side
 from calque.errors import SettingsError, SpaceError
 from calque.maps import LinearMap, nearest_orthogonal, principal
+from calque.methods.alternation import AlternationSettings, Problem, alternate
+from calque.methods.refinement import RefinementSettings, refine
+from calque.methods.search import Found, SearchSettings, search
+from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, fit, unit
 from calque.progress import Step
 from calque.space import Space

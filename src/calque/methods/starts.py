@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.align.alternation import Problem, random_rotation
 from calque.errors import SettingsError
 from calque.maps import nearest_orthogonal, principal
+from calque.methods.alternation import Problem, random_rotation
 from calque.preprocess import unit
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
 

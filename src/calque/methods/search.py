@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from calque.align.alternation import AlternationSettings, Problem, alternate
-from calque.align.starts import Arena, build_arena, find
 from calque.errors import SettingsError
+from calque.methods.alternation import AlternationSettings, Problem, alternate
+from calque.methods.starts import Arena, build_arena, find
 from calque.progress import Listen, Step, never, quiet
 
 
