@@ -15,7 +15,7 @@ from torch import Tensor
 
 from calque import store
 from calque.card import model_card
-from calque.errors import RunError, UnknownWordError
+from calque.errors import RunError, SpaceError, UnknownWordError
 from calque.maps import LinearMap
 from calque.preprocess import Preprocessing, unit
 from calque.retrieval import Neighbours, find, neighbours
@@ -198,11 +198,12 @@ class Alignment:
         """The alignment in a run folder."""
         folder = Path(path)
         config = store.read_json(folder / "config.json")
+        log = store.read_log(folder / "log.jsonl")
         maps, vectors = (store.read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
         try:
-            return _from_files(folder, config, maps, vectors)
-        except (KeyError, TypeError, ValueError) as error:
-            raise RunError(f"{folder}: the run folder is damaged or of another version: {error!r}") from error
+            return _from_files(folder, config, maps, vectors, log)
+        except (KeyError, TypeError, ValueError, SpaceError) as error:
+            raise RunError(f"{folder}: the run folder is damaged or of another version: {error}") from error
 
 
 def map_space(space: Space, side: Side) -> Space:
@@ -215,9 +216,14 @@ def map_space(space: Space, side: Side) -> Space:
 
 def _same_kind(vectors: Array, side: Side) -> Array:
     given: Any = vectors
-    if isinstance(given, Tensor):
-        return cast(Array, side.apply(given.float()))
-    return cast(Array, side.apply(torch.as_tensor(np.asarray(given, dtype=np.float32))).numpy())
+    made = given.float() if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given, dtype=np.float32))
+    expected = int(side.map.matrix.shape[0])
+    if made.ndim < 1 or made.shape[-1] != expected:
+        raise SpaceError(
+            f"vectors have shape {tuple(made.shape)}; expected {expected} dimensions, as the map was learned on"
+        )
+    mapped = side.apply(made)
+    return cast(Array, mapped if isinstance(given, Tensor) else mapped.numpy())
 
 
 def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:
@@ -271,7 +277,13 @@ def _vector_tensors(alignment: Alignment) -> dict[str, Tensor]:
     }
 
 
-def _from_files(folder: Path, config: dict[str, Any], maps: dict[str, Tensor], vectors: dict[str, Tensor]) -> Alignment:
+def _from_files(
+    folder: Path,
+    config: dict[str, Any],
+    maps: dict[str, Tensor],
+    vectors: dict[str, Tensor],
+    log: tuple[Mapping[str, Any], ...],
+) -> Alignment:
     if config["format"] != 1:
         raise RunError(f"{folder}: run folder of format {config['format']}, expected 1; use the calque that wrote it")
     spaces = {
@@ -284,14 +296,17 @@ def _from_files(folder: Path, config: dict[str, Any], maps: dict[str, Tensor], v
         for name in ("source", "target")
     }
     told = config["verdict"]
+    penalties = {("csls", back): vectors[f"csls.{way}"] for back, way in ((False, "forward"), (True, "backward"))}
+    if [len(penalties["csls", back]) for back in (True, False)] != [len(each) for each in spaces.values()]:
+        raise RunError(f"{folder}: the run folder is damaged: words and their penalties are not equally many")
     return Alignment(
         spaces["source"],
         spaces["target"],
         _side(maps, "source"),
         _side(maps, "target"),
         Verdict(told["label"], tuple(told["reasons"]), told["evidence"]),
-        _record(config),
-        {("csls", False): vectors["csls.forward"], ("csls", True): vectors["csls.backward"]},
+        _record(config, log),
+        penalties,
     )
 
 
@@ -301,6 +316,6 @@ def _side(maps: dict[str, Tensor], name: str) -> Side:
     return Side(Preprocessing.from_tensors(steps), LinearMap(maps[f"{name}.map"]))
 
 
-def _record(config: dict[str, Any]) -> Record:
+def _record(config: dict[str, Any], log: tuple[Mapping[str, Any], ...]) -> Record:
     kept = ("recipe", "seed", "device", "versions", "inputs", "seconds", "interrupted")
-    return Record(**{name: config[name] for name in kept}, notes=tuple(config["notes"]))
+    return Record(**{name: config[name] for name in kept}, notes=tuple(config["notes"]), log=log)

@@ -73,9 +73,10 @@ class Aligner:
 
     def set_params(self, **parameters: Any) -> Aligner:
         """Change the constructor's arguments."""
+        unknown = next((name for name in parameters if name not in self.get_params()), None)
+        if unknown is not None:
+            raise CalqueError(f"Aligner has no parameter {unknown!r}; there are: {', '.join(self.get_params())}")
         for name, value in parameters.items():
-            if name not in self.get_params():
-                raise CalqueError(f"Aligner has no parameter {name!r}; there are: {', '.join(self.get_params())}")
             setattr(self, name, value)
         return self
 

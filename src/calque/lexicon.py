@@ -70,7 +70,7 @@ def read_lexicon(path: str | os.PathLike[str], strict: bool = False) -> LexiconR
 
 
 def _fields(line: str, tabs: bool) -> list[str]:
-    fields = [each.strip(" ") for each in line.split("\t")] if tabs else line.split()
+    fields = [each.strip(" ") for each in line.split("\t")] if tabs else [each for each in line.split(" ") if each]
     return fields[:2] if len(fields) == 3 and tabs and _CONFIDENCE.fullmatch(fields[2]) else fields
 
 

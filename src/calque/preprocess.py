@@ -66,10 +66,15 @@ def fit(vectors: Tensor, names: Sequence[str]) -> tuple[Preprocessing, Tensor]:
     return Preprocessing(tuple(fitted)), vectors
 
 
-def _spelled_out(names: Sequence[str]) -> list[str]:
+def check_steps(names: Sequence[str]) -> None:
+    """Raise SettingsError, with the choices, for a name that is none."""
     for name in names:
         if name not in STEPS:
             raise SettingsError(f"no preprocessing step is called {name!r}; there are: {', '.join(STEPS)}")
+
+
+def _spelled_out(names: Sequence[str]) -> list[str]:
+    check_steps(names)
     return [
         each
         for name in names

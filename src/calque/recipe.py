@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import platform
 import sys
 import time
@@ -71,12 +72,17 @@ def find(name: str) -> Recipe:
     if name in RECIPES:
         return RECIPES[name]
     if name.endswith(".toml"):
-        return read_recipe(Path(name))
+        return read_recipe(Path(name), ())
     raise SettingsError(f"no recipe is called {name!r}; there are: {', '.join(RECIPES)}, or the path of a .toml file")
 
 
-def read_recipe(path: Path) -> Recipe:
-    """A recipe from TOML: ``base`` names the recipe it starts from, ``[settings]`` holds what differs."""
+def read_recipe(path: Path, within: tuple[Path, ...] = ()) -> Recipe:
+    """A recipe from TOML: ``base`` names the recipe it starts from, ``[settings]`` holds what differs.
+
+    A base that is a file itself is looked for beside this one; ``within`` are the files that led here.
+    """
+    if path.resolve() in within:
+        raise SettingsError(f"{path}: starts from itself; name another base, such as 'default'")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -84,14 +90,20 @@ def read_recipe(path: Path) -> Recipe:
     unknown = set(table) - {"name", "base", "summary", "settings"}
     if unknown:
         raise SettingsError(f"{path}: unknown key {sorted(unknown)[0]!r}; expected name, base, summary, settings")
-    base = find(str(table.get("base", "default")))
     try:
+        base = _base(str(table.get("base", "default")), path, within)
         settings = changed(base.settings, table.get("settings", {}), "settings")
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from None
     return replace(
         base, name=str(table.get("name", path.stem)), summary=str(table.get("summary", base.summary)), settings=settings
     )
+
+
+def _base(name: str, path: Path, within: tuple[Path, ...]) -> Recipe:
+    if name in RECIPES or not name.endswith(".toml"):
+        return find(name)
+    return read_recipe(path.parent / name, (*within, path.resolve()))
 
 
 def changed(settings: Any, table: Any, where: str) -> Any:
@@ -131,7 +143,9 @@ def _checked(value: Any, expected: Any, where: str) -> Any:
 
 def to_toml(recipe: Recipe) -> str:
     """The recipe with every default filled in; ``read_recipe`` gives it back."""
-    lines = [f'name = "{recipe.name}"', f'base = "{recipe.name if recipe.name in RECIPES else "default"}"', ""]
+    base = next(each.name for each in RECIPES.values() if each.method == recipe.method)
+    lines = [f"{name} = {_toml_value(value)}" for name, value in (("name", recipe.name), ("base", base))]
+    lines += [f"summary = {_toml_value(recipe.summary)}", ""]
     return "\n".join(lines + _toml_table(asdict(recipe.settings), "settings")) + "\n"
 
 
@@ -149,7 +163,7 @@ def _toml_value(value: Any) -> str:
         return "[" + ", ".join(map(_toml_value, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def choose_device(name: str) -> torch.device:
@@ -171,6 +185,8 @@ def run(
     stopped: Callable[[], bool] = never,
 ) -> Alignment:
     """Align two spaces by a recipe, judge the result, and keep how it was made."""
+    if recipe.method not in METHODS:
+        raise SettingsError(f"no method is called {recipe.method!r}; there are: {', '.join(METHODS)}")
     clock = _Clock(listen)
     task = Task(source, target, seed, choose_device(device), clock.hear, stopped)
     with torch.no_grad():
@@ -193,7 +209,7 @@ class _Clock:
 
     def hear(self, step: Step) -> None:
         now = time.monotonic() - self.began
-        self.seconds[step.stage] = round(self.seconds.get(step.stage, 0.0) + now - self.last, 3)
+        self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
         self.last = now
         self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
         self.listen(step)
@@ -207,7 +223,7 @@ def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Reco
         device=str(task.device),
         versions={name: metadata.version(name) for name in names} | {"python": platform.python_version()},
         inputs={"source": _described(task.source), "target": _described(task.target)},
-        seconds=clock.seconds,
+        seconds={stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
         notes=outcome.notes,
         interrupted=task.stopped(),
         log=tuple(clock.log),

@@ -89,7 +89,10 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """One string a line."""
+    """One string a line; a line feed within one is refused, since it would come back as two."""
+    broken = next((line for line in lines if "\n" in line), None)
+    if broken is not None:
+        raise RunError(f"{path}: {broken!r} holds a line feed, and cannot stand on one line; rename or remove it")
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
@@ -110,6 +113,14 @@ def read_json(path: Path) -> Any:
         raise RunError(f"{path}:{error.lineno}: is not JSON ({error.msg}); the run folder is damaged") from error
     except (ValueError, RecursionError) as error:
         raise RunError(f"{path}: is not JSON to be read ({error}); the run folder is damaged") from error
+
+
+def read_log(path: Path) -> tuple[Any, ...]:
+    """The events of a log, one JSON object a line."""
+    try:
+        return tuple(json.loads(line) for line in read_lines(path))
+    except ValueError as error:
+        raise RunError(f"{path}: is not JSON a line ({error}); the run folder is damaged") from error
 
 
 def read_lines(path: Path) -> list[str]:

@@ -76,17 +76,31 @@ def _label(evidence: Evidence) -> Label:
 
 
 def _reasons(evidence: Evidence) -> tuple[str, ...]:
-    agreed = f"{evidence.agreeing} other independent starts found the same map; at least 1 is asked for"
-    if evidence.crowd == 0:
-        return (f"all {evidence.starts} starts ended alike, at cost {evidence.cost:.3f}", agreed)
-    told = (
-        f"the best of {evidence.starts} starts ended at cost {evidence.cost:.3f}, those that went elsewhere at "
-        f"{evidence.crowd_cost:.3f}: {evidence.clearance:.1f} deviations apart; {CLEAR:g} are asked for",
-        agreed,
-        f"{evidence.cycle:.0%} of the frequent words are their neighbour's neighbour, where starts went elsewhere "
-        f"{evidence.crowd_cycle:.0%}; {MORE_CONSISTENT:g} times as many are asked for",
+    told = [
+        _distance(evidence),
+        f"{evidence.agreeing} other independent starts found the same map; at least 1 is asked for",
+    ]
+    if evidence.crowd:
+        told.append(
+            f"{evidence.cycle:.0%} of the frequent words are their neighbour's neighbour, where starts went elsewhere "
+            f"{evidence.crowd_cycle:.0%}; {MORE_CONSISTENT:g} times as many are asked for"
+        )
+    if evidence.gave_up:
+        told.append(f"the search ended because {evidence.gave_up}")
+    return tuple(told)
+
+
+def _distance(evidence: Evidence) -> str:
+    """How the winner stands to the crowd, where there is one large enough to say."""
+    if evidence.agreeing + 1 == evidence.starts:
+        return f"all {evidence.starts} starts ended alike, at cost {evidence.cost:.3f}"
+    best = f"the best of {evidence.starts} starts ended at cost {evidence.cost:.3f}"
+    if evidence.clearance == 0.0:
+        return f"{best}; too few ended elsewhere ({evidence.crowd}) to measure how clear of them it is"
+    return (
+        f"{best}, those that went elsewhere at {evidence.crowd_cost:.3f}: "
+        f"{evidence.clearance:.1f} deviations apart; {CLEAR:g} are asked for"
     )
-    return (*told, f"the search ended because {evidence.gave_up}") if evidence.gave_up else told
 
 
 def _advice(label: Label, evidence: Evidence) -> tuple[str, ...]:

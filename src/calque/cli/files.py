@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from calque.cli import show
@@ -61,7 +62,9 @@ def convert(command: Convert) -> int:
 
 def recipes(command: Recipes) -> int:
     """All recipes in a line each, or one as TOML."""
-    if command.name:
+    if command.name and command.json:
+        show.as_json(dataclasses.asdict(find(command.name)))
+    elif command.name:
         print(to_toml(find(command.name)), end="")
     elif command.json:
         show.as_json({each.name: {"summary": each.summary, "published": each.published} for each in RECIPES.values()})

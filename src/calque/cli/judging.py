@@ -58,6 +58,7 @@ def _keep(command: Common, folder: Path, kind: str, score: dict[str, Any]) -> No
     """Put the score into scores.json of the run, beside earlier ones of the other kind."""
     path = folder / "scores.json"
     try:
-        store.write_json(path, {**(store.read_json(path) if path.exists() else {}), kind: score})
+        earlier = store.read_json(path) if path.exists() else {}
+        store.write_json(path, {**(earlier if isinstance(earlier, dict) else {}), kind: score})
     except RunError as error:
         command.say(f"the score was not kept: {error}")

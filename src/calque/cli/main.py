@@ -66,8 +66,8 @@ def _run(command: Any) -> int:
 
 
 def _survive_broken_utf8() -> None:
-    """Words that were not UTF-8 in a file are printed as the bytes they were."""
-    for stream in (sys.stdout, sys.stderr):
+    """Words that were not UTF-8 in a file are read and printed as the bytes they were."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 

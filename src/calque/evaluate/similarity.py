@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,11 +65,17 @@ def read_similarity(path: str | os.PathLike[str]) -> list[Judged]:
 
 def _judged(line: str, where: str) -> Judged:
     fields = [each.strip(" ") for each in line.split("\t")]
+    score = _number(fields[2]) if len(fields) == 3 and all(fields) else None
+    if score is None:
+        raise LexiconError(f"{where}: found {line[:60]!r}; expected 'word1<TAB>word2<TAB>score'")
+    return Judged(fields[0], fields[1], score)
+
+
+def _number(text: str) -> float | None:
     try:
-        source, target, score = fields
-        return Judged(source, target, float(score))
+        return float(text) if math.isfinite(float(text)) else None
     except ValueError:
-        raise LexiconError(f"{where}: found {line[:60]!r}; expected 'word1<TAB>word2<TAB>score'") from None
+        return None
 
 
 def score_similarity(alignment: Alignment, judged: Sequence[Judged], phrases: Phrases = "average") -> SimilarityScore:
@@ -86,6 +93,10 @@ def score_similarity(alignment: Alignment, judged: Sequence[Judged], phrases: Ph
             f"only {len(cosines)} of {len(judged)} judged pairs are in both vocabularies; expected 3 or more"
         )
     ours, theirs = zip(*cosines, strict=True)
+    if len(set(ours)) == 1 or len(set(theirs)) == 1:
+        raise LexiconError(
+            f"all {len(cosines)} judged pairs are judged or measured alike; a correlation needs differences"
+        )
     return SimilarityScore(
         float(stats.pearsonr(ours, theirs).statistic),
         float(stats.spearmanr(ours, theirs).statistic),
@@ -97,8 +108,9 @@ def score_similarity(alignment: Alignment, judged: Sequence[Judged], phrases: Ph
 
 def _vector(space: Space, phrase: str) -> Tensor | None:
     """The unit vector of a word, or the mean of a phrase's words; in lower case where the vocabulary has only that."""
-    if phrase in space:
-        return unit(space.vectors[space.index[phrase]])
+    whole = _known(space, phrase)
+    if whole is not None:
+        return unit(space.vectors[space.index[whole]])
     words = [_known(space, word) for word in phrase.split(" ") if word]
     if not words or None in words:
         return None

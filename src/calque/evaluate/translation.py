@@ -57,7 +57,7 @@ def score_translation(
     """Ask every answerable word of the lexicon; backwards by ``back``, or else by the lexicon reversed."""
     if not ks or min(ks) < 1:
         raise SettingsError(f"k is {list(ks)}; expected numbers of at least 1")
-    there, returned = lexicon, back or lexicon.reversed()
+    there, returned = lexicon, lexicon.reversed() if back is None else back
     return TranslationScore(
         {name: _direction(alignment, there, False, name, ks) for name in retrievals},
         {name: _direction(alignment, returned, True, name, ks) for name in retrievals},

@@ -20,7 +20,7 @@ from calque.methods.alternation import AlternationSettings, Problem, alternate
 from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import Found, SearchSettings, search
 from calque.methods.task import Outcome, Task, word_weights
-from calque.preprocess import Preprocessing, fit, unit
+from calque.preprocess import Preprocessing, check_steps, fit, unit
 from calque.progress import Step
 from calque.space import Space
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
@@ -45,6 +45,7 @@ class CoarseToFineSettings:
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
 
     def __post_init__(self) -> None:
+        check_steps(self.preprocessing)
         if not self.preprocessing or self.preprocessing[-1] != "unit":
             raise SettingsError(f"preprocessing is {list(self.preprocessing)}; expected steps that end in 'unit'")
         if self.words < 1 or self.words_a_dimension < 1:

@@ -7,6 +7,7 @@ search goes on, round after round, within its bounds.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,8 @@ class SearchSettings:
     alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(scalings=3))
 
     def __post_init__(self) -> None:
+        if not self.kinds or not self.dimensions:
+            raise SettingsError("kinds and dimensions of a search must not be empty: there would be nothing to run")
         if min(self.words, self.pool, self.starts, self.rounds, *self.dimensions) < 1:
             raise SettingsError("words, pool, starts, rounds and dimensions of a search must be at least 1")
         for kind in self.kinds:
@@ -56,6 +59,8 @@ AGREE = 0.5
 APART = 0.2
 """They went elsewhere where it is less than this."""
 SMALLEST_CROWD = 6
+COLLAPSED = 0.05
+"""Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +93,8 @@ class Standing:
 
     def confirmed(self, clear: float) -> bool:
         """Clear of the crowd and found twice; where there is no crowd, because nearly all found the same."""
+        if self.leader.cycle < COLLAPSED:
+            return False
         if len(self.crowd) < SMALLEST_CROWD:
             return self.agreeing > len(self.crowd) + SMALLEST_CROWD
         return self.agreeing >= 1 and self.clearance >= clear
@@ -114,20 +121,25 @@ def search(
     stopped: Callable[[], bool] = never,
 ) -> Found:
     """Starts of every kind, arena after arena, until one is confirmed."""
+    with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+        return _search(full, settings, _Runner(seed, pool, stopped), listen)
+
+
+def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen) -> Found:
     arenas = _arenas(full, settings)
     most = settings.rounds * settings.starts * len(settings.kinds)
-    began, finishes, gave_up = time.monotonic(), [], f"no start was confirmed in {settings.rounds} rounds"
+    began, finishes, gave_up = time.monotonic(), list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
     for number in range(settings.rounds):
         which = number % len(arenas)
-        for each in _round(arenas[which], which, number, settings, seed, stopped):
+        for each in runner.round(arenas[which], which, number, settings):
             finishes.append(each)
             told: dict[str, float | str] = {"cost": each.cost, "kind": each.kind, "dimensions": arenas[which].dimension}
             listen(Step("search", len(finishes), most, told))
         standing = best_standing(finishes)
         if standing.confirmed(settings.clear):
             return Found(standing, arenas[standing.leader.arena], tuple(finishes), True, "")
-        if stopped() or time.monotonic() - began > settings.seconds:
-            gave_up = "it was interrupted" if stopped() else f"no start was confirmed in {settings.seconds:g} s"
+        if runner.stopped() or time.monotonic() - began > settings.seconds:
+            gave_up = "it was interrupted" if runner.stopped() else f"no start was confirmed in {settings.seconds:g} s"
             break
     return Found(standing, arenas[standing.leader.arena], tuple(finishes), False, gave_up)
 
@@ -138,28 +150,32 @@ def _arenas(full: Problem, settings: SearchSettings) -> list[Arena]:
     return [build_arena(full.head(settings.pool), size, settings.words) for size in sizes]
 
 
-def _round(
-    arena: Arena, which: int, number: int, settings: SearchSettings, seed: int, stopped: Callable[[], bool]
-) -> list[Finish]:
-    """All starts of one round: on a CPU one to a thread, elsewhere all in one batch."""
-    kinds = [kind for kind in settings.kinds for _ in range(settings.starts)]
-    together = 1 if arena.problem.source.device.type == "cpu" else len(kinds)
+@dataclass(frozen=True)
+class _Runner:
+    """Runs rounds of starts."""
 
-    def run(begin: int) -> list[Finish]:
-        if begin and stopped():
-            return []
-        positions = range(begin, min(begin + together, len(kinds)))
-        generators = [torch.Generator().manual_seed(_seed_of(seed, number, each)) for each in positions]
-        firsts = [find(kinds[each])(arena, generator) for each, generator in zip(positions, generators, strict=True)]
-        ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
-        matrices, costs = ended.matrix.reshape(-1, *firsts[0].shape), ended.cost.reshape(-1).tolist()
-        return [
-            _finish(arena, which, kinds[each], matrix, cost)
-            for each, matrix, cost in zip(positions, matrices, costs, strict=True)
-        ]
+    seed: int
+    pool: ThreadPoolExecutor
+    stopped: Callable[[], bool]
 
-    with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
-        return [finish for part in pool.map(run, range(0, len(kinds), together)) for finish in part]
+    def round(self, arena: Arena, which: int, number: int, settings: SearchSettings) -> list[Finish]:
+        """All starts of one round: on a CPU one to a thread, elsewhere all in one batch."""
+        kinds = [kind for kind in settings.kinds for _ in range(settings.starts)]
+        together = 1 if arena.problem.source.device.type == "cpu" else len(kinds)
+
+        def run(begin: int) -> list[Finish]:
+            if begin and self.stopped():
+                return []
+            positions = range(begin, min(begin + together, len(kinds)))
+            firsts = [find(kinds[each])(arena, _generator(self.seed, number, each)) for each in positions]
+            ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
+            matrices, costs = ended.matrix.reshape(-1, *firsts[0].shape), ended.cost.reshape(-1).tolist()
+            return [
+                _finish(arena, which, kinds[each], matrix, cost)
+                for each, matrix, cost in zip(positions, matrices, costs, strict=True)
+            ]
+
+        return [finish for part in self.pool.map(run, range(0, len(kinds), together)) for finish in part]
 
 
 def _finish(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) -> Finish:
@@ -169,9 +185,9 @@ def _finish(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) ->
     return Finish(kind, which, cost, matrix, choices, float(returned.double().mean()))
 
 
-def _seed_of(seed: int, number: int, position: int) -> int:
-    """A seed of its own for every start, so that no start depends on how many ran before it."""
-    return (seed * 1_000_003 + number * 1_009 + position + 1) % 2**63
+def _generator(seed: int, number: int, position: int) -> torch.Generator:
+    """Randomness of its own for every start, so that no start depends on how many ran before it."""
+    return torch.Generator().manual_seed((seed * 1_000_003 + number * 1_009 + position + 1) % 2**63)
 
 
 @contextmanager
@@ -211,7 +227,6 @@ def agreement(one: Finish, other: Finish) -> float:
 def _clearance(cost: float, crowd: Sequence[float]) -> float:
     if len(crowd) < SMALLEST_CROWD:
         return 0.0
-    costs = torch.tensor(crowd, dtype=torch.float64)
-    middle = costs.median()
-    deviation = 1.4826 * (costs - middle).abs().median().clamp_min(1e-6)
-    return float((middle - cost) / deviation)
+    middle = statistics.median(crowd)
+    spread = statistics.median(abs(each - middle) for each in crowd)
+    return (middle - cost) / (1.4826 * max(spread, 1e-6))

@@ -47,12 +47,13 @@ Method = Callable[[Task, Any], Outcome]
 
 def word_weights(space: Space, like: Tensor) -> Tensor:
     """R and c of the paper: word frequencies, the rare ones raised; uniform where nobody knows them.
+    Words with a count of 0 are taken to be as rare as the rarest seen.
 
     p ∝ count · max(1, (√(f/t) + 1) · t/f) with f = count / total and t = 1e-3, as in the published training.
     """
     if space.counts is None:
         return uniform(len(space), like)
-    counts = space.counts.clamp_min(1.0)
+    counts = space.counts.clamp_min(float(space.counts[space.counts > 0].min()))
     frequency = counts / counts.sum()
     raised = counts * (((frequency / RARE).sqrt() + 1) * RARE / frequency).clamp_min(1.0)
     return (raised / raised.sum()).to(like)

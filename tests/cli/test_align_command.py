@@ -1,0 +1,452 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from calque.alignment import Alignment
+from calque.formats import write
+from calque.space import Space
+
+RUN_FILES = {
+    "README.md",
+    "config.json",
+    "log.jsonl",
+    "maps.safetensors",
+    "vectors.safetensors",
+    "words.source.txt",
+    "words.target.txt",
+}
+
+
+class TestAligned:
+    def test_it_tells_the_verdict_as_json_and_exits_with_0(self, aligned: Any) -> None:
+        told = aligned.result.json
+        assert aligned.result.code == 0
+        assert {"run", "verdict", "evidence", "seconds"} <= set(told)
+        assert told["run"] == str(aligned.folder)
+        assert told["verdict"] == "aligned"
+        assert told["evidence"]["confirmed"] is True
+        assert told["evidence"]["words"] == 600
+        assert {"read", "search", "alternate", "refine"} == set(told["seconds"])
+        assert all(seconds >= 0 for seconds in told["seconds"].values())
+
+    def test_it_finds_the_right_words(self, aligned: Any, problem: Any) -> None:
+        found = Alignment.load(aligned.folder).translate(problem.source.words, k=1)
+        assert problem.right({each.word: each.candidates[0].word for each in found}) > 0.98
+
+    def test_the_run_folder_is_complete(self, aligned: Any, files: Any) -> None:
+        assert {each.name for each in aligned.folder.iterdir()} == RUN_FILES
+        config = json.loads((aligned.folder / "config.json").read_text())
+        assert (config["seed"], config["recipe"]["name"]) == (0, "default")
+        assert config["recipe"]["settings"]["search"]["rounds"] == 9
+        assert {"calque", "torch", "numpy", "python"} == set(config["versions"])
+        assert config["inputs"]["source"]["name"] == str(files.source)
+        assert (config["inputs"]["source"]["words"], config["inputs"]["source"]["dimension"]) == (600, 20)
+        assert re.fullmatch("[0-9a-f]{64}", config["inputs"]["source"]["sha256"])
+        assert config["inputs"]["source"]["sha256"] != config["inputs"]["target"]["sha256"]
+
+    def test_the_log_has_an_event_a_line(self, aligned: Any) -> None:
+        events = [json.loads(line) for line in (aligned.folder / "log.jsonl").read_text().splitlines()]
+        searched = [each for each in events if each["stage"] == "search"]
+        assert [each["number"] for each in searched] == list(range(1, aligned.result.json["evidence"]["starts"] + 1))
+        assert [each["seconds"] for each in events] == sorted(each["seconds"] for each in events)
+
+    def test_only_results_are_on_stdout_and_nothing_remains_for_stderr(self, aligned: Any) -> None:
+        assert aligned.result.err == ""
+
+    def test_the_model_card_tells_the_verdict(self, aligned: Any) -> None:
+        assert "aligned" in (aligned.folder / "README.md").read_text()
+
+
+def test_the_same_seed_gives_the_same_maps_to_the_byte(
+    calque: Callable[..., Any], aligned: Any, files: Any, tmp_path: Path
+) -> None:
+    again = calque("align", files.source, files.target, "-o", tmp_path / "again", "--seed", 0)
+    assert again.code == 0
+    for name in ("maps.safetensors", "vectors.safetensors"):
+        assert (tmp_path / "again" / name).read_bytes() == (aligned.folder / name).read_bytes()
+
+
+class TestFailed:
+    def test_noise_exits_with_3_and_says_why(self, failed: Any) -> None:
+        told = failed.result.json
+        assert failed.result.code == 3
+        assert told["verdict"] == "failed"
+        assert told["evidence"]["confirmed"] is False
+        assert told["evidence"]["gave_up"] == "no start was confirmed in 1 rounds"
+        assert any("what would help" in reason for reason in told["reasons"])
+
+    def test_the_run_is_written_all_the_same(self, failed: Any) -> None:
+        alignment = Alignment.load(failed.folder)
+        assert alignment.verdict.label == "failed"
+        assert len(alignment.source) == len(alignment.target) == 400
+
+    def test_the_recipe_used_is_kept(self, failed: Any) -> None:
+        recipe = json.loads((failed.folder / "config.json").read_text())["recipe"]
+        assert recipe["name"] == "quick"
+        assert (recipe["settings"]["search"]["starts"], recipe["settings"]["search"]["rounds"]) == (6, 1)
+
+    def test_starts_that_agree_on_nothing_are_no_success(
+        self, calque: Callable[..., Any], tmp_path: Path, noise_files: Any
+    ) -> None:
+        # All words are alike here, so all starts end alike, and no word can be told from another.
+        same = tmp_path / "same.vec"
+        write(Space.of([f"same{row}" for row in range(200)], torch.ones(200, 20)), same)
+        result = calque("align", same, noise_files[0], "-o", tmp_path / "run", "--json")
+        assert "bug of ours" not in result.err
+        assert result.code in (2, 3)
+        if result.code == 3:
+            assert result.json["verdict"] == "failed"
+
+
+QUICKEST = """
+[settings.search]
+words = 120
+starts = 1
+rounds = 1
+kinds = ["random"]
+"""
+
+
+@pytest.fixture
+def quickest(recipe_file: Callable[[str], Path]) -> Path:
+    """One start only."""
+    return recipe_file(QUICKEST)
+
+
+class TestText:
+    def test_the_verdict_and_the_folder_are_on_stdout(
+        self, calque: Callable[..., Any], noise_files: Any, quickest: Path, tmp_path: Path
+    ) -> None:
+        run = tmp_path / "deep" / "down" / "run"
+        result = calque("align", *noise_files, "-o", run, "--recipe", quickest, "--limit", 150)
+        assert (result.code, result.err) == (3, "")
+        first, *reasons, last = result.out.splitlines()
+        assert (first, last) == ("verdict: failed", f"run: {run}")
+        assert reasons
+        assert len(Alignment.load(run).source) == 150
+
+    def test_after_success_stderr_says_what_to_try_and_quiet_does_not(
+        self, aligned: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        from calque.cli import aligning
+        from calque.cli.commands import Align
+
+        alignment = Alignment.load(aligned.folder)
+        for quiet in (False, True):
+            command = Align(source=Path("a"), target=Path("b"), output=tmp_path, quiet=quiet)
+            aligning.tell(command, alignment, tmp_path, 0.0)
+            out, err = capsys.readouterr()
+            assert out.startswith("verdict: aligned\n")
+            assert out.endswith(f"run: {tmp_path}\n")
+            assert err == ("" if quiet else f"calque: now try: calque translate {tmp_path} fuente0099\n")
+
+    def test_verbose_says_what_was_read(
+        self, calque: Callable[..., Any], noise_files: Any, quickest: Path, tmp_path: Path
+    ) -> None:
+        result = calque("align", *noise_files, "-o", tmp_path / "run", "--recipe", quickest, "-v", "--json")
+        assert result.json["verdict"] == "failed"
+        assert [line for line in result.err.splitlines() if "400 words of 20 dimensions (word2vec)" in line] == [
+            f"calque: {path}: 400 words of 20 dimensions (word2vec)" for path in noise_files
+        ]
+
+    def test_a_bar_is_drawn_on_a_terminal_only_and_never_on_stdout(
+        self,
+        calque: Callable[..., Any],
+        noise_files: Any,
+        quickest: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        arguments = ("align", *noise_files, "-o", tmp_path / "run", "--recipe", quickest, "--json", "--overwrite")
+        drawn = calque(*arguments)
+        assert "searching" in drawn.err
+        assert drawn.json["verdict"] == "failed"
+        assert calque(*arguments, "-q").err == ""
+
+
+class TestInput:
+    def test_notes_about_a_file_are_on_stderr_unless_quiet(
+        self, calque: Callable[..., Any], noise_files: Any, quickest: Path, tmp_path: Path
+    ) -> None:
+        twice = tmp_path / "twice.vec"
+        lines = noise_files[0].read_text().splitlines(keepends=True)
+        twice.write_text("".join([lines[0], lines[1], *lines[1:-1]]))
+        arguments = ("align", twice, noise_files[1], "-o", tmp_path / "run", "--recipe", quickest, "--overwrite")
+        noted = calque(*arguments, "--json")
+        assert noted.err.startswith(f"calque: {twice}: ")
+        assert noted.err.count("\n") == 1
+        assert noted.json["verdict"] == "failed"
+        assert calque(*arguments, "-q").err == ""
+
+    def test_counts_are_read_and_kept(
+        self, calque: Callable[..., Any], noise_files: Any, quickest: Path, tmp_path: Path
+    ) -> None:
+        counts = tmp_path / "counts.txt"
+        counts.write_text("".join(f"one{row:03} {1000 - row}\n" for row in range(400)))
+        run = tmp_path / "run"
+        arguments = ("align", *noise_files, "-o", run, "--recipe", quickest, "--source-counts", counts)
+        assert calque(*arguments).code == 3
+        alignment = Alignment.load(run)
+        assert alignment.source.counts is not None
+        assert alignment.source.counts.tolist() == [1000 - row for row in range(400)]
+        assert alignment.target.counts is None
+
+    def test_reduced_dimensions_are_noted(
+        self, calque: Callable[..., Any], noise_files: Any, quickest: Path, tmp_path: Path
+    ) -> None:
+        wide = tmp_path / "wide.vec"
+        words = [f"wide{row}" for row in range(300)]
+        write(Space.of(words, torch.randn(300, 30, generator=torch.Generator().manual_seed(4))), wide)
+        run = tmp_path / "run"
+        told = calque("align", noise_files[0], wide, "-o", run, "--recipe", quickest, "--json").json
+        assert len(told["notes"]) == 1
+        assert "20 and 30 dimensions" in told["notes"][0]
+        assert Alignment.load(run).record.notes == tuple(told["notes"])
+        maps = load_file(run / "maps.safetensors")
+        assert (maps["source.map"].shape, maps["target.map"].shape) == ((20, 20), (30, 20))
+
+
+class TestOverwrite:
+    def test_an_earlier_run_is_kept_without_it(self, refused: Callable[..., str], files: Any, run_copy: Path) -> None:
+        told = refused("align", files.source, files.target, "-o", run_copy)
+        assert f"{run_copy}: is already there" in told
+        assert "--overwrite" in told
+
+    def test_an_earlier_run_is_replaced_with_it(
+        self, calque: Callable[..., Any], noise_files: Any, quickest: Path, run_copy: Path
+    ) -> None:
+        assert calque("align", *noise_files, "-o", run_copy, "--recipe", quickest, "--overwrite").code == 3
+        assert Alignment.load(run_copy).source.words[0] == "one000"
+        assert [each.name for each in run_copy.parent.iterdir() if each.name.startswith(".")] == []
+
+    def test_what_is_no_run_is_never_replaced(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        mine = tmp_path / "thesis"
+        mine.mkdir()
+        (mine / "chapter.txt").write_text("years of work")
+        assert "was not made by calque" in refused("align", files.source, files.target, "-o", mine, "--overwrite")
+        told = refused("align", files.source, files.target, "-o", mine / "chapter.txt", "--overwrite")
+        assert "was not made by calque" in told
+
+    def test_the_inputs_cannot_be_the_output(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        source = Path(shutil.copy(files.source, tmp_path / "source.vec"))
+        refused("align", source, files.target, "-o", source, "--overwrite")
+
+
+class TestRefusedInput:
+    def test_a_missing_file(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        missing = tmp_path / "none.vec"
+        assert str(missing) in refused("align", missing, files.target, "-o", tmp_path / "run")
+        assert str(missing) in refused("align", files.source, missing, "-o", tmp_path / "run")
+
+    def test_a_folder(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        assert str(tmp_path) in refused("align", tmp_path, files.target, "-o", tmp_path / "run")
+
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"%PDF-1.7\n\x00\xff\xfe", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b'{"a": [1, 2]}\n', b"word,count\nthe,12\n"],
+        ids=["empty", "pdf", "png", "json", "csv"],
+    )
+    def test_a_file_of_another_kind(
+        self, refused: Callable[..., str], files: Any, tmp_path: Path, content: bytes
+    ) -> None:
+        other = tmp_path / "other.vec"
+        other.write_bytes(content)
+        assert f"calque: {other}" in refused("align", other, files.target, "-o", tmp_path / "run")
+
+    def test_a_line_of_the_wrong_dimension_is_named_by_number(
+        self, refused: Callable[..., str], files: Any, tmp_path: Path
+    ) -> None:
+        lines = files.source.read_bytes().splitlines(keepends=True)
+        lines[41] = lines[41].rsplit(b" ", 1)[0] + b"\n"
+        wrong = tmp_path / "wrong.vec"
+        wrong.write_bytes(b"".join(lines))
+        told = refused("align", wrong, files.target, "-o", tmp_path / "run")
+        assert f"{wrong}:42:" in told
+        assert "found 19 numbers" in told
+
+    def test_too_few_words(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        told = refused("align", files.source, files.target, "-o", tmp_path / "run", "--limit", 99)
+        assert "99 words are too few" in told
+
+    def test_a_limit_of_nothing(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        assert "limit is 0" in refused("align", files.source, files.target, "-o", tmp_path / "run", "--limit", 0)
+
+    def test_counts_of_another_language(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        counts = tmp_path / "counts.txt"
+        counts.write_text("autre 12\nlangue 3\n")
+        arguments = ("align", files.source, files.target, "-o", tmp_path / "run")
+        assert str(counts) in refused(*arguments, "--source-counts", counts)
+        assert str(counts) in refused(*arguments, "--target-counts", counts)
+
+    def test_a_gpu_that_is_not_there(
+        self, refused: Callable[..., str], files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        told = refused("align", files.source, files.target, "-o", tmp_path / "run", "--device", "cuda")
+        assert "no GPU" in told
+
+    def test_an_output_below_a_file(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        assert "not a folder" in refused("align", files.source, files.target, "-o", tmp_path / "file" / "run")
+
+
+class TestRefusedRecipes:
+    @pytest.fixture
+    def told(self, refused: Callable[..., str], noise_files: Any, tmp_path: Path) -> Callable[..., str]:
+        return lambda recipe: refused("align", *noise_files, "-o", tmp_path / "run", "--recipe", recipe)
+
+    def test_an_unknown_name_lists_the_choices(self, told: Callable[..., str]) -> None:
+        assert "'defualt'; there are: default" in told("defualt")
+
+    def test_a_missing_file(self, told: Callable[..., str], tmp_path: Path) -> None:
+        assert str(tmp_path / "none.toml") in told(tmp_path / "none.toml")
+
+    @pytest.mark.parametrize(
+        ("text", "named"),
+        [
+            ("settings = [", "TOML"),
+            ("colour = 3", "'colour'"),
+            ("settings = 3", "expected a table"),
+            ("[settings]\nwurds = 3", "'wurds'; there are: preprocessing, search, words"),
+            ("[settings.search]\nround = 3", "settings.search has no 'round'"),
+            ("[settings]\nsearch = 3", "settings.search is 3; expected a table"),
+            ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),
+            ("[settings]\nwords = 2.5", "settings.words is 2.5; expected int"),
+            ("[settings.search]\nrounds = true", "settings.search.rounds is True; expected int"),
+            ("[settings.search]\nrounds = 0", "at least 1"),
+            ("[settings.search]\nkinds = ['luck']", "'luck'; there are: profiles, random"),
+            ("[settings.search]\nkinds = []", "kinds"),
+            ("[settings.search]\ndimensions = []", "dimensions"),
+            ("[settings]\npreprocessing = ['unit', 'polish']", "polish"),
+            ("[settings]\npreprocessing = ['polish', 'unit']", "polish"),
+            ("base = 'best'", "'best'"),
+        ],
+    )
+    def test_what_is_wrong_is_named(
+        self, told: Callable[..., str], recipe_file: Callable[[str], Path], text: str, named: str
+    ) -> None:
+        assert named in told(recipe_file(text))
+
+    def test_a_recipe_that_starts_from_itself(self, told: Callable[..., str], tmp_path: Path) -> None:
+        path = tmp_path / "circle.toml"
+        path.write_text(f"base = '{path}'\n")
+        assert str(path) in told(path)
+
+    def test_a_lexicon_for_a_recipe_that_learns_from_none(
+        self, refused: Callable[..., str], files: Any, tmp_path: Path
+    ) -> None:
+        told = refused("align", files.source, files.target, "-o", tmp_path / "run", "--lexicon", files.lexicon)
+        assert "'default' learns from no lexicon" in told
+
+
+ENDLESS = """
+[settings.search]
+words = 900
+starts = 1
+rounds = 1000000
+seconds = 1e9
+clear = 1e9
+"""
+"""A search that only an interruption ends."""
+
+
+class Terminal:
+    """A command whose stderr is a terminal."""
+
+    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+        self.process, self.screen, self.seen = process, screen, b""
+
+    def wait_for(self, text: bytes, seconds: float = 60.0) -> None:
+        """Until the terminal has shown this."""
+        end = time.monotonic() + seconds
+        while text not in self.seen:
+            ready, _, _ = select.select([self.screen], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"{text!r} did not come in {seconds} s; there was {self.seen!r}"
+            self.seen += os.read(self.screen, 4096)
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self, seconds: float = 60.0) -> tuple[int, str]:
+        """Its exit code and stdout."""
+        out, _ = self.process.communicate(timeout=seconds)
+        return self.process.returncode, out.decode()
+
+
+@contextmanager
+def on_a_terminal(*arguments: object) -> Iterator[Terminal]:
+    screen, inside = pty.openpty()
+    command = [sys.executable, "-c", "from calque.cli.main import entry; entry()", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inside)
+    os.close(inside)
+    try:
+        yield Terminal(process, screen)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(screen)
+
+
+@pytest.fixture(scope="module")
+def long_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Noise enough that a start takes a while."""
+    folder, generator = tmp_path_factory.mktemp("long"), torch.Generator().manual_seed(2)
+    paths = folder / "one.npz", folder / "other.npz"
+    for path in paths:
+        write(Space.of([f"{path.stem}{row}" for row in range(1500)], torch.randn(1500, 30, generator=generator)), path)
+    return paths
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals and signals of Unix")
+class TestInterruption:
+    def test_the_first_keeps_the_best_so_far(
+        self, long_files: Any, recipe_file: Callable[[str], Path], tmp_path: Path
+    ) -> None:
+        run = tmp_path / "run"
+        with on_a_terminal("align", *long_files, "-o", run, "--json", "--recipe", recipe_file(ENDLESS)) as terminal:
+            terminal.wait_for(b"searching")
+            terminal.interrupt()
+            terminal.wait_for(b"finishing with the best so far")
+            code, out = terminal.end()
+        assert code == 130
+        assert json.loads(out)["verdict"] == "failed"
+        assert json.loads(out)["evidence"]["gave_up"] == "it was interrupted"
+        assert any("interrupted" in reason for reason in json.loads(out)["reasons"])
+        assert {each.name for each in run.iterdir()} == RUN_FILES
+        alignment = Alignment.load(run)
+        assert alignment.record.interrupted
+        assert len(alignment.translate(["one0"], k=3)[0].candidates) == 3
+
+    def test_the_second_stops_at_once_and_leaves_nothing(
+        self, long_files: Any, recipe_file: Callable[[str], Path], tmp_path: Path
+    ) -> None:
+        recipe = recipe_file(ENDLESS)
+        with on_a_terminal("align", *long_files, "-o", tmp_path / "run", "--recipe", recipe) as terminal:
+            terminal.wait_for(b"searching")
+            terminal.interrupt()
+            terminal.wait_for(b"finishing with the best so far")
+            terminal.interrupt()
+            terminal.wait_for(b"calque: interrupted")
+            code, out = terminal.end()
+        assert (code, out) == (130, "")
+        assert b"Traceback" not in terminal.seen
+        assert [each.name for each in tmp_path.iterdir()] == [recipe.name]

@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from calque.alignment import Alignment, Side
+from calque.errors import SettingsError
+from calque.maps import LinearMap
+from calque.methods.alternation import AlternationSettings
+from calque.methods.coarse_to_fine import CoarseToFineSettings
+from calque.methods.refinement import RefinementSettings
+from calque.methods.search import SearchSettings
+from calque.methods.task import Outcome, Task
+from calque.preprocess import Preprocessing
+from calque.progress import Step
+from calque.recipe import METHODS, RECIPES, Recipe, _Kind, changed, choose_device, find, read_recipe, run, to_toml
+from calque.space import Space
+from calque.transport import SinkhornSettings
+from calque.verdict import Evidence
+
+OWN = replace(
+    RECIPES["default"],
+    name="own",
+    settings=CoarseToFineSettings(
+        preprocessing=("center", "unit"),
+        search=SearchSettings(words=7, dimensions=(3,), kinds=("random",), seconds=1e-5, clear=0.1),
+        words=9,
+        alternation=AlternationSettings(sharpness=(1.5,), steps=(2,), scalings=3),
+        refinement=RefinementSettings(rounds=0, power=1.0, retrieval="isf"),
+    ),
+)
+
+
+def written(tmp_path: Path, text: str, name: str = "mine.toml") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("recipe", [*RECIPES.values(), OWN], ids=lambda each: each.name)
+def test_toml_there_and_back(recipe, tmp_path):
+    assert read_recipe(written(tmp_path, to_toml(recipe))) == recipe
+
+
+def test_an_infinite_bound_survives_toml(tmp_path):
+    search = replace(OWN.settings.search, seconds=float("inf"))
+    recipe = replace(OWN, settings=replace(OWN.settings, search=search))
+    assert read_recipe(written(tmp_path, to_toml(recipe))) == recipe
+
+
+def test_a_summary_of_ones_own_survives_toml(tmp_path):
+    recipe = replace(OWN, summary="what I do differently")
+    assert read_recipe(written(tmp_path, to_toml(recipe))) == recipe
+
+
+@pytest.mark.parametrize("name", ['say "hi"', "back\\slash", "two\nlines", "ñandú"])
+def test_any_name_survives_toml(name, tmp_path):
+    assert read_recipe(written(tmp_path, to_toml(replace(OWN, name=name)))).name == name
+
+
+def test_toml_has_every_default_filled_in():
+    lines = to_toml(RECIPES["default"]).splitlines()
+    for each in ("[settings.search.alternation]", "rounds = 9", 'kinds = ["profiles", "random"]', "clear = 6.0"):
+        assert each in lines
+
+
+def test_only_what_a_file_names_is_changed(tmp_path):
+    got = read_recipe(
+        written(
+            tmp_path,
+            'summary = "quick"\n[settings]\nwords = 50\n[settings.search]\nrounds = 2\nclear = 4\n'
+            "[settings.search.alternation]\nscalings = 9\n",
+        )
+    )
+    base = RECIPES["default"]
+    search = base.settings.search
+    expected = replace(
+        base.settings,
+        words=50,
+        search=replace(search, rounds=2, clear=4.0, alternation=replace(search.alternation, scalings=9)),
+    )
+    assert got == Recipe("mine", base.method, expected, "quick", base.published)
+    assert type(got.settings.search.clear) is float
+    assert base.settings == CoarseToFineSettings()
+
+
+def test_find_knows_names_and_files(tmp_path):
+    path = written(tmp_path, 'name = "quick"\n[settings]\nwords = 50\n')
+    assert find("default") is RECIPES["default"]
+    assert find(str(path)).settings.words == 50
+    with pytest.raises(SettingsError, match=r"'defualt'; there are: default"):
+        find("defualt")
+
+
+def test_a_recipe_may_start_from_another_file(tmp_path):
+    first = written(tmp_path, "[settings]\nwords = 50\nwords_a_dimension = 3\n", "first.toml")
+    second = written(tmp_path, f"base = '{first}'\n[settings]\nwords = 60\n", "second.toml")
+    got = read_recipe(second)
+    assert (got.settings.words, got.settings.words_a_dimension) == (60, 3)
+
+
+def test_a_base_is_looked_for_beside_the_file_that_names_it(tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    written(tmp_path / "recipes", "[settings]\nwords = 50\n", "first.toml")
+    second = written(tmp_path / "recipes", 'base = "first.toml"\n', "second.toml")
+    monkeypatch.chdir(tmp_path)
+    assert read_recipe(second).settings.words == 50
+
+
+def test_a_recipe_based_on_itself_is_refused(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"base = '{path}'\n")
+    with pytest.raises(SettingsError, match=r"mine\.toml"):
+        read_recipe(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("colour = 1", "unknown key 'colour'; expected name, base, summary, settings"),
+        ("words = 50", "unknown key 'words'"),
+        ("[settings]\nwordz = 5", "settings has no 'wordz'; there are: preprocessing, search, words"),
+        ("[settings.search]\nround = 5", "settings.search has no 'round'; there are: words, pool"),
+        ("[settings.search.alternation]\nx = 5", "settings.search.alternation has no 'x'"),
+        ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),
+        ("[settings]\nwords = 2.5", "settings.words is 2.5; expected int"),
+        ("[settings]\nwords = true", "settings.words is True; expected int"),
+        ("[settings]\nwords = [5]", "settings.words is [5]; expected int"),
+        ("[settings.search]\nclear = '6'", "settings.search.clear is '6'; expected float"),
+        ("[settings.search]\nclear = true", "settings.search.clear is True; expected float"),
+        ("[settings.search]\nkinds = 'random'", "settings.search.kinds is 'random'; expected tuple[str, ...]"),
+        ("[settings.search]\nkinds = [1]", "settings.search.kinds is 1; expected str"),
+        ("[settings.search]\ndimensions = [20, 'x']", "settings.search.dimensions is 'x'; expected int"),
+        ("[settings]\nsearch = 5", "settings.search is 5; expected a table"),
+        ("[settings]\nwords = {many = 1}", "settings.words is {'many': 1}; expected int"),
+        ("settings = 5", "settings is 5; expected a table"),
+        ("[settings.search]\nrounds = 0", "at least 1"),
+        ("[settings.search]\nkinds = ['magic']", "'magic'; there are: profiles, random"),
+        ("[settings.refinement]\npower = 2", "power is 2.0"),
+        ("[settings]\nwords = ", "cannot be read as TOML"),
+        ('base = "magic"', "no recipe is called 'magic'"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_path(text, message, tmp_path):
+    path = written(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        read_recipe(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "binary"])
+def test_a_file_that_cannot_be_read_is_named(kind, tmp_path):
+    path = tmp_path / "mine.toml"
+    if kind == "folder":
+        path.mkdir()
+    if kind == "binary":
+        path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SettingsError, match=r"mine\.toml: cannot be read"):
+        read_recipe(path)
+
+
+def test_a_choice_among_words_is_checked():
+    assert changed(SinkhornSettings(), {"domain": "log"}, "settings").domain == "log"
+    with pytest.raises(SettingsError, match=r"settings\.domain is 'lgo'.*kernel"):
+        changed(SinkhornSettings(), {"domain": "lgo"}, "settings")
+
+
+def test_devices(monkeypatch):
+    with pytest.raises(SettingsError, match="device is 'gpu'; expected auto, cpu or cuda"):
+        choose_device("gpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == choose_device("cpu") == torch.device("cpu")
+    with pytest.raises(SettingsError, match="no GPU"):
+        choose_device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto") == choose_device("cuda") == torch.device("cuda")
+    assert choose_device("cpu") == torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class StubSettings:
+    """Of a method that is told its answer."""
+
+    steps: tuple[tuple[str, float], ...] = (("search", 2.0), ("search", 1.0), ("refine", 0.5))
+    """Stage of each step and the seconds it takes."""
+
+
+EVIDENCE = Evidence(0.5, 0.8, 9.0, 0.6, 0.3, 16, 8, 3, True, "", 3)
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("calque.recipe.time", made)
+    return made
+
+
+@pytest.fixture
+def stub(clock, monkeypatch) -> Recipe:
+    """A recipe whose method doubles the target's second dimension, and keeps the task it was given."""
+
+    def method(task: Task, settings: StubSettings) -> Outcome:
+        for number, (stage, seconds) in enumerate(settings.steps, 1):
+            clock.now += seconds
+            task.listen(Step(stage, number, len(settings.steps), {"cost": number / 2}))
+        identity, stretch = (LinearMap(torch.diag(torch.tensor(each))) for each in ([1.0, 1.0], [1.0, 2.0]))
+        nothing = Preprocessing(())
+        return Outcome(Side(nothing, identity), Side(nothing, stretch), EVIDENCE, (f"seed {task.seed}",))
+
+    monkeypatch.setitem(METHODS, "stub", _Kind(method, StubSettings))
+    return Recipe("stubbed", "stub", StubSettings(), "a stub")
+
+
+def pair() -> tuple[Space, Space]:
+    return (
+        Space.of(["a", "b", "c"], [[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], [5, 3, 1], "es.vec"),
+        Space.of(["x", "y", "z"], [[1.0, 0.0], [0.0, 1.0], [1.0, 0.5]], name="en.vec"),
+    )
+
+
+def test_run_maps_both_spaces_by_what_the_method_found_and_judges_it(stub):
+    got = run(stub, *pair(), device="cpu")
+    assert torch.allclose(got.source.vectors[2], torch.tensor([0.6, 0.8]))
+    assert torch.allclose(got.target.vectors[2], torch.tensor([0.5**0.5, 0.5**0.5]))
+    assert got.verdict.label == "aligned"
+    assert got.source.words == ("a", "b", "c")
+
+
+def test_run_keeps_how_it_was_made(stub):
+    record = run(stub, *pair(), seed=11, device="cpu").record
+    assert record.recipe == {"name": "stubbed", "method": "stub", "settings": {"steps": StubSettings().steps}}
+    assert (record.seed, record.device, record.notes, record.interrupted) == (11, "cpu", ("seed 11",), False)
+    assert record.versions["torch"] == torch.__version__
+    assert set(record.versions) == {"calque", "torch", "numpy", "python"}
+
+
+def test_run_says_whether_it_was_interrupted(stub):
+    assert run(stub, *pair(), device="cpu", stopped=lambda: True).record.interrupted is True
+
+
+def test_stages_are_timed_from_the_step_before(stub):
+    assert run(stub, *pair(), device="cpu").record.seconds == pytest.approx({"search": 3.0, "refine": 0.5})
+
+
+def test_many_short_steps_add_up(stub):
+    """A thousand steps of 0.4 ms are 0.4 s, not none."""
+    many = replace(stub, settings=StubSettings((("search", 0.0004),) * 1000))
+    assert run(many, *pair(), device="cpu").record.seconds["search"] == pytest.approx(0.4, abs=0.002)
+
+
+def test_every_step_is_logged_and_passed_on(stub):
+    told: list[Step] = []
+    record = run(stub, *pair(), device="cpu", listen=told.append).record
+    assert [each.number for each in told] == [1, 2, 3]
+    assert list(record.log) == [
+        {"stage": "search", "number": 1, "seconds": 2.0, "cost": 0.5},
+        {"stage": "search", "number": 2, "seconds": 3.0, "cost": 1.0},
+        {"stage": "refine", "number": 3, "seconds": 3.5, "cost": 1.5},
+    ]
+
+
+def test_inputs_are_described(stub):
+    inputs = run(stub, *pair(), device="cpu").record.inputs
+    kept = ("name", "words", "dimension", "counts")
+    assert [inputs["source"][name] for name in kept] == ["es.vec", 3, 2, True]
+    assert [inputs["target"][name] for name in kept] == ["en.vec", 3, 2, False]
+
+
+def test_the_hash_of_an_input_follows_its_words_and_vectors_and_nothing_else(stub):
+    source, target = pair()
+
+    def digest(space: Space) -> str:
+        return run(stub, space, target, device="cpu").record.inputs["source"]["sha256"]
+
+    nudged = source.vectors.clone()
+    nudged[2, 1] = torch.nextafter(nudged[2, 1], torch.tensor(9.0))
+    first = digest(source)
+    assert digest(pair()[0]) == first
+    assert digest(replace(source, name="other.vec")) == first
+    assert digest(replace(source, vectors=source.vectors.t().contiguous().t())) == first
+    changes = [
+        digest(replace(source, vectors=nudged)),
+        digest(replace(source, words=("a", "b", "d"))),
+        digest(replace(source, words=("b", "a", "c"))),
+        digest(source.head(2)),
+    ]
+    assert len({first, *changes}) == 5
+
+
+def test_an_unknown_method_is_refused_with_the_choices():
+    with pytest.raises(SettingsError, match="coarse-to-fine"):
+        run(replace(RECIPES["default"], method="magic"), *pair(), device="cpu")
+
+
+def test_the_default_recipe_runs_from_end_to_end_and_is_saved_with_what_it_did(tmp_path):
+    """A space against itself turned a quarter: every word must come out as its own translation."""
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.randn(12, 6, generator=generator) * torch.linspace(2, 1, 6)
+    member = torch.multinomial(torch.linspace(1, 8, 12), 150, replacement=True, generator=generator)
+    vectors = centres[member] + 0.5 * torch.randn(150, 6, generator=generator)
+    words = [f"w{row}" for row in range(150)]
+    recipe = find(str(written(tmp_path, "[settings.search]\nwords = 120\nstarts = 4\n")))
+    began = time.monotonic()
+    got = run(recipe, Space.of(words, vectors), Space.of(words, vectors.flip(1)), device="cpu")
+    taken = time.monotonic() - began
+    assert got.verdict.label == "aligned"
+    assert sum(each.word == each.candidates[0].word for each in got.translate(words, k=1)) > 140
+    assert set(got.record.seconds) == {"search", "alternate", "refine"}
+    assert 0 < sum(got.record.seconds.values()) < taken + 0.1
+    assert [each["stage"] for each in got.record.log].count("search") == got.verdict.evidence["starts"]
+    got.save(tmp_path / "run")
+    loaded = Alignment.load(tmp_path / "run")
+    assert loaded.record.recipe["settings"]["search"]["starts"] == 4
+    assert loaded.verdict == got.verdict

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from calque.verdict import Evidence, judge
+
+GOOD = Evidence(
+    cost=0.512,
+    crowd_cost=0.845,
+    clearance=9.4,
+    cycle=0.61,
+    crowd_cycle=0.43,
+    starts=32,
+    crowd=25,
+    agreeing=3,
+    confirmed=True,
+    gave_up="",
+    words=5000,
+)
+LOST = replace(GOOD, confirmed=False, gave_up="no start was confirmed in 9 rounds", agreeing=0, clearance=2.5)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "label"),
+    [
+        (GOOD, "aligned"),
+        (replace(GOOD, cycle=0.4401, crowd_cycle=0.4), "aligned"),
+        (replace(GOOD, cycle=0.4399, crowd_cycle=0.4), "doubtful"),
+        (replace(GOOD, cycle=0.1, crowd_cycle=0.4), "doubtful"),
+        (replace(GOOD, crowd=0, clearance=0.0, agreeing=31, cycle=0.6, crowd_cycle=0.6), "aligned"),
+        (LOST, "failed"),
+        (replace(LOST, clearance=5.99), "failed"),
+        (replace(LOST, clearance=6.0), "doubtful"),
+        (replace(LOST, agreeing=1, clearance=2.99), "failed"),
+        (replace(LOST, agreeing=1, clearance=3.0), "doubtful"),
+        (replace(LOST, agreeing=0, clearance=3.0), "failed"),
+        (replace(LOST, cycle=0.99, crowd_cycle=0.1), "failed"),
+        (replace(LOST, crowd=0, starts=1, clearance=0.0, gave_up="it was interrupted"), "failed"),
+    ],
+)
+def test_labels_on_each_side_of_each_threshold(evidence, label):
+    verdict = judge(evidence)
+    assert verdict.label == label
+    assert str(verdict) == label
+
+
+def test_reasons_name_the_figures_and_what_was_asked_for():
+    spread, agreed, cycle = judge(GOOD).reasons
+    assert "best of 32 starts" in spread
+    assert "0.512" in spread
+    assert "0.845" in spread
+    assert "9.4 deviations" in spread
+    assert "6 are asked for" in spread
+    assert agreed.startswith("3 other")
+    assert "61%" in cycle
+    assert "43%" in cycle
+    assert "1.1 times" in cycle
+
+
+@pytest.mark.parametrize("evidence", [GOOD, replace(GOOD, crowd=0, agreeing=31)])
+def test_an_aligned_pair_gets_no_advice(evidence):
+    assert judge(evidence).label == "aligned"
+    assert not any("would help" in each for each in judge(evidence).reasons)
+
+
+@pytest.mark.parametrize("evidence", [LOST, replace(LOST, clearance=7.0), replace(GOOD, cycle=0.2)])
+def test_all_others_get_advice_last(evidence):
+    reasons = judge(evidence).reasons
+    assert judge(evidence).label != "aligned"
+    assert ["would help" in each for each in reasons] == [False] * (len(reasons) - 1) + [True]
+
+
+def test_advice_asks_for_words_where_there_are_few_and_for_text_where_there_are_not():
+    assert "more words (1999 in the smaller vocabulary)" in judge(replace(LOST, words=1999)).reasons[-1]
+    assert "more text" in judge(replace(LOST, words=2000)).reasons[-1]
+
+
+@pytest.mark.parametrize("crowd", [25, 0])
+@pytest.mark.parametrize("gave_up", ["it was interrupted", "no start was confirmed in 9 rounds"])
+def test_why_the_search_gave_up_is_among_the_reasons(crowd, gave_up):
+    """Also where no start went elsewhere: interrupted after the first one, there is no crowd."""
+    evidence = replace(LOST, crowd=crowd, starts=crowd + 1, gave_up=gave_up)
+    assert any(gave_up in each for each in judge(evidence).reasons)
+
+
+def test_nothing_is_said_of_giving_up_where_it_was_confirmed():
+    assert not any("search ended" in each for each in judge(GOOD).reasons)
+
+
+def test_where_all_ended_alike_no_crowd_is_spoken_of():
+    reasons = judge(replace(GOOD, crowd=0, agreeing=31, clearance=0.0)).reasons
+    assert "all 32 starts ended alike, at cost 0.512" in reasons[0]
+    assert not any("elsewhere" in each or "deviations" in each for each in reasons)
+
+
+def test_starts_that_neither_agreed_nor_went_elsewhere_did_not_end_alike():
+    """Twelve starts, of which nobody went far and nobody found the same: saying that all did would be untrue."""
+    reasons = judge(replace(LOST, crowd=0, starts=12, agreeing=0)).reasons
+    assert not any("all 12 starts ended alike" in each for each in reasons)
+
+
+def test_an_aligned_pair_with_a_small_crowd_is_not_said_to_miss_what_was_asked_for():
+    """Nearly all starts agreed, so the search was confirmed without a clearance: 0 deviations were never measured."""
+    verdict = judge(replace(GOOD, crowd=3, agreeing=28, clearance=0.0))
+    assert verdict.label == "aligned"
+    assert not any("0.0 deviations" in each for each in verdict.reasons)
+
+
+def test_the_evidence_is_kept_whole():
+    assert judge(GOOD).evidence == asdict(GOOD)
+    assert Evidence(**judge(LOST).evidence) == LOST
