@@ -14,7 +14,7 @@ from typing import Any, Literal
 Label = Literal["aligned", "doubtful", "failed"]
 
 CLEAR = 6.0
-"""A winner this many deviations below the crowd is no accident; unrelated spaces reach about 4."""
+"""A winner this many deviations below the crowd is no accident; unrelated spaces mostly stay below 4."""
 MORE_CONSISTENT = 1.1
 """How many times as often as in the crowd words must find their way back."""
 

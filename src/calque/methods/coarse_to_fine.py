@@ -118,11 +118,12 @@ def _common_dimension(task: Task, settings: CoarseToFineSettings) -> tuple[int, 
             "and some thousands to do it well"
         )
     shared = min(task.source.dimension, task.target.dimension)
-    kept = min(shared, max(2, min(fewest, settings.words) // settings.words_a_dimension))
+    used = min(fewest, settings.words)
+    kept = min(shared, max(2, used // settings.words_a_dimension))
     if kept == max(task.source.dimension, task.target.dimension):
         return kept, ()
     given = f"{task.source.dimension} and {task.target.dimension}"
-    why = f"{fewest} words" if kept < shared else "unequal dimensions"
+    why = f"{settings.words_a_dimension} of the {used} words used to each" if kept < shared else "unequal dimensions"
     return kept, (f"reduced {given} dimensions to the {kept} leading ones of each side ({why})",)
 
 

@@ -78,12 +78,19 @@ def _draw(count: int, generator: torch.Generator) -> Tensor:
 
 def profiles(vectors: Tensor, points: int = PROFILE_POINTS) -> Tensor:
     """The sorted similarities of every word to all others, at evenly spaced ranks, centred and of unit length."""
-    u, s, _ = torch.linalg.svd(vectors, full_matrices=False)
-    similarity = (u * s) @ u.mT
-    ranked = similarity.sort(dim=1, descending=True).values
+    ranked = _root_of_similarity(vectors).sort(dim=1, descending=True).values
     ranks = torch.linspace(0, ranked.shape[1] - 1, min(points, ranked.shape[1])).round().long()
     sampled = unit(ranked[:, ranks])
     return unit(sampled - sampled.mean(dim=0))
+
+
+def _root_of_similarity(vectors: Tensor) -> Tensor:
+    """(XXᵀ)^½ = X (XᵀX)^-½ Xᵀ: one eigenproblem in the dimensions, not in the words."""
+    values, directions = torch.linalg.eigh((vectors.mT @ vectors).double())
+    present = values > 1e-10 * values.max()
+    rotated = vectors @ directions[:, present].to(vectors)
+    root: Tensor = (rotated / values[present].sqrt().to(vectors)) @ rotated.mT
+    return root
 
 
 Start = Callable[[Arena, torch.Generator], Tensor]
