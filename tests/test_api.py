@@ -309,3 +309,9 @@ class TestAligner:
             getattr(calque.Aligner(), use)(np.ones((2, 2)))
         with pytest.raises(CalqueError, match=r"call fit\(X, Y\) first"):
             calque.Aligner().verdict_  # noqa: B018
+
+
+@pytest.mark.parametrize("given", ["es.vec", np.zeros((200, 3))])
+def test_what_is_no_space_is_refused_with_the_way_to_one(given: Any) -> None:
+    with pytest.raises(CalqueError, match=r"expected a Space; calque\.load reads files, align_arrays takes arrays"):
+        calque.align(given, given)

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -327,3 +328,13 @@ def test_the_default_recipe_runs_from_end_to_end_and_is_saved_with_what_it_did(t
     loaded = Alignment.load(tmp_path / "run")
     assert loaded.record.recipe["settings"]["search"]["starts"] == 4
     assert loaded.verdict == got.verdict
+
+
+@pytest.mark.parametrize("seed", [None, 1.5, "a"])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(SettingsError, match="seed"):
+        run(RECIPES["default"], *pair(), seed=seed, device="cpu")
+
+
+def test_a_seed_of_numpy_is_a_seed(stub):
+    assert run(stub, *pair(), seed=np.int64(3), device="cpu").record.seed == 3

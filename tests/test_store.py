@@ -386,3 +386,20 @@ def test_damaged_tensors_are_told_in_one_line(tmp_path):
         ) as caught:
             store.read_tensors(path)
         assert "\n" not in str(caught.value)
+
+
+def test_a_link_to_nothing_is_refused_before_the_work(tmp_path):
+    (tmp_path / "run").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(RunError, match="link to nothing"):
+        store.check_free(tmp_path / "run", overwrite=False)
+
+
+def test_overwriting_through_a_link_replaces_what_it_points_to(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "config.json").write_text("{}")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with store.whole_folder(tmp_path / "link", overwrite=True) as folder:
+        (folder / "config.json").write_text('{"new": 1}')
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "config.json").read_text() == '{"new": 1}'
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]

@@ -111,3 +111,11 @@ def test_an_aligned_pair_with_a_small_crowd_is_not_said_to_miss_what_was_asked_f
 def test_the_evidence_is_kept_whole():
     assert judge(GOOD).evidence == asdict(GOOD)
     assert Evidence(**judge(LOST).evidence) == LOST
+
+
+def test_where_all_words_go_to_the_same_few_nothing_else_counts():
+    assert judge(replace(GOOD, cycle=0.04, crowd_cycle=0.01)).label == "failed"
+
+
+def test_one_or_two_starts_are_not_called_all():
+    assert "all" not in judge(replace(LOST, crowd=0, starts=2, agreeing=1, clearance=0.0)).reasons[0]

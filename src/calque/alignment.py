@@ -135,8 +135,7 @@ class Alignment:
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
         """The ``k`` best translations of each word; from target to source with ``back``."""
-        if isinstance(words, str):
-            words = [words]
+        words = [words] if isinstance(words, str) else list(words)
         space, other = (self.target, self.source) if back else (self.source, self.target)
         found = self.neighbours(_vectors_of(space, words), k, back, retrieval)
         return [

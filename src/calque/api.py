@@ -6,11 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
 from calque.alignment import Alignment
-from calque.errors import CalqueError
+from calque.errors import CalqueError, SpaceError
 from calque.progress import Listen, never, quiet
 from calque.recipe import Recipe, find, run
 from calque.space import Space
@@ -27,6 +24,11 @@ def align(
     stopped: Callable[[], bool] = never,
 ) -> Alignment:
     """Align two spaces. Look at ``.verdict`` of what comes back before using it."""
+    for given in (source, target):
+        if not isinstance(given, Space):
+            raise SpaceError(
+                f"found {type(given).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
+            )
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
     return run(chosen, source, target, seed, device, listen, stopped)
 
@@ -87,5 +89,5 @@ class Aligner:
 
 
 def _numbered(vectors: Any, name: str) -> Space:
-    array = vectors if isinstance(vectors, torch.Tensor) else np.asarray(vectors)
-    return Space.of([str(row) for row in range(len(array))], array, name=name)
+    rows = len(vectors) if hasattr(vectors, "__len__") else 0
+    return Space.of([str(row) for row in range(rows)], vectors, name=name)

@@ -48,6 +48,7 @@ calque export {name} -o shared-space
 
 ```python
 import calque
+
 alignment = calque.Alignment.load("{name}")
 alignment.translate(["word"], k=5)
 ```"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import operator
 import platform
 import sys
 import time
@@ -188,7 +189,7 @@ def run(
     if recipe.method not in METHODS:
         raise SettingsError(f"no method is called {recipe.method!r}; there are: {', '.join(METHODS)}")
     clock = _Clock(listen)
-    task = Task(source, target, seed, choose_device(device), clock.hear, stopped)
+    task = Task(source, target, _whole(seed), choose_device(device), clock.hear, stopped)
     with torch.no_grad():
         outcome = METHODS[recipe.method].method(task, recipe.settings)
     return Alignment.of(
@@ -197,6 +198,13 @@ def run(
         judge(outcome.evidence),
         _record(recipe, task, outcome, clock),
     )
+
+
+def _whole(seed: Any) -> int:
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise SettingsError(f"seed is {seed!r}; expected a whole number") from None
 
 
 class _Clock:

@@ -37,6 +37,8 @@ class Space:
     """Where present, unseen words have vectors too."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.vectors, Tensor) or self.vectors.dtype != torch.float32:
+            raise SpaceError(f"{self._where}vectors are not a float32 tensor; Space.of makes one of any array")
         if self.vectors.ndim != 2:
             raise SpaceError(
                 f"{self._where}vectors have shape {tuple(self.vectors.shape)}, expected (words, dimensions)"
@@ -66,8 +68,8 @@ class Space:
     @classmethod
     def of(cls, words: Sequence[str], vectors: Any, counts: Any = None, name: str = "") -> Space:
         """A space from any sequence of words and a numpy array, torch tensor or nested list of vectors."""
-        made = torch.as_tensor(vectors).detach().to(device="cpu", dtype=torch.float32)
-        known = None if counts is None else torch.as_tensor(counts).detach().to(device="cpu", dtype=torch.float64)
+        made = _tensor(vectors, np.float32, f"{name or 'space'}: vectors")
+        known = None if counts is None else _tensor(counts, np.float64, f"{name or 'space'}: counts")
         return cls(tuple(words), made, known, name)
 
     @classmethod
@@ -94,6 +96,9 @@ class Space:
     def _where(self) -> str:
         return f"{self.name}: " if self.name else ""
 
+    def __repr__(self) -> str:
+        return f"Space({self.name!r}, {len(self)} words, {self.dimension} dimensions)"
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -118,3 +123,15 @@ class Space:
         if self.subwords is None:
             raise UnknownWordError(f"{self._where}{word!r} is not among the {len(self)} words")
         return torch.as_tensor(self.subwords.vector(word), dtype=torch.float32)
+
+
+def _tensor(values: Any, kind: type[np.floating[Any]], where: str) -> Tensor:
+    """Any real numbers as a contiguous tensor on the CPU."""
+    try:
+        plain = values.detach().cpu() if isinstance(values, Tensor) else values
+        array = np.asarray(plain)
+        if array.dtype.kind not in "fiub":
+            raise SpaceError(f"{where} are of type {array.dtype}; expected real numbers")
+        return torch.from_numpy(np.array(array, dtype=kind, order="C"))
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"{where} are no array of numbers: {error}") from error

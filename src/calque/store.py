@@ -23,6 +23,8 @@ MARK = "config.json"
 
 def check_free(path: Path, overwrite: bool, mark: str = MARK) -> None:
     """Raise RunError where a run cannot be written to ``path``; asked before the work, not after it."""
+    if path.is_symlink() and not path.exists():
+        raise RunError(f"{path}: is a link to nothing; remove it, or choose another name")
     if path.exists():
         if not overwrite:
             raise RunError(f"{path}: is already there; choose another name, or pass --overwrite to replace it")
@@ -41,15 +43,16 @@ def whole_folder(path: Path, overwrite: bool = False, mark: str = MARK) -> Itera
     """A fresh folder to write into, which becomes ``path`` if all goes well and vanishes otherwise."""
     check_free(path, overwrite, mark)
     try:
-        path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
+        place = path.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     try:
         yield fresh
         fresh.chmod(0o755)
         check_free(path, overwrite, mark)
-        _put_in_place(fresh, path)
+        _put_in_place(fresh, path.resolve())
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:

@@ -18,6 +18,11 @@ CLEAR = 6.0
 MORE_CONSISTENT = 1.1
 """How many times as often as in the crowd words must find their way back."""
 
+COLLAPSED = 0.05
+"""Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
+FEW_STARTS = 6
+"""So many starts are too few to speak of all of them."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -67,6 +72,8 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _label(evidence: Evidence) -> Label:
+    if evidence.cycle < COLLAPSED:
+        return "failed"
     consistent = evidence.crowd == 0 or evidence.cycle >= MORE_CONSISTENT * evidence.crowd_cycle
     if evidence.confirmed and consistent:
         return "aligned"
@@ -92,7 +99,7 @@ def _reasons(evidence: Evidence) -> tuple[str, ...]:
 
 def _distance(evidence: Evidence) -> str:
     """How the winner stands to the crowd, where there is one large enough to say."""
-    if evidence.agreeing + 1 == evidence.starts:
+    if evidence.agreeing + 1 == evidence.starts > FEW_STARTS:
         return f"all {evidence.starts} starts ended alike, at cost {evidence.cost:.3f}"
     best = f"the best of {evidence.starts} starts ended at cost {evidence.cost:.3f}"
     if evidence.clearance == 0.0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +56,8 @@ def tell(command: Common, alignment: Alignment, output: Path, reading: float) ->
     show.verdict(alignment)
     print(f"run: {output}")
     if alignment.verdict.label != "failed":
-        command.say(f"now try: calque translate {output} {alignment.source.words[min(99, len(alignment.source) - 1)]}")
+        word = alignment.source.words[min(99, len(alignment.source) - 1)]
+        command.say(f"now try: calque translate {shlex.quote(str(output))} {shlex.quote(word)}")
 
 
 def exit_code(alignment: Alignment) -> int:

@@ -21,6 +21,7 @@ from calque.errors import SettingsError
 from calque.methods.alternation import AlternationSettings, Problem, alternate
 from calque.methods.starts import Arena, build_arena, find
 from calque.progress import Listen, Step, never, quiet
+from calque.verdict import COLLAPSED
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class SearchSettings:
     words: int = 1000
     """How many of the most frequent words compete in an arena."""
     pool: int = 2000
-    """How many of the most frequent words a start may look at."""
+    """How many of the most frequent words a start may look at; profiles draw from 2,000 at most."""
     dimensions: tuple[int, ...] = (30, 40, 20)
     """Principal directions of the arenas, taken in turn; each is cut to what the vectors have."""
     kinds: tuple[str, ...] = ("profiles", "random")
@@ -39,8 +40,8 @@ class SearchSettings:
     """Starts of each kind in a round."""
     rounds: int = 9
     """The search gives up after so many rounds."""
-    seconds: float = 120.0
-    """It also gives up at the end of a round after so many seconds."""
+    seconds: float = 300.0
+    """It also gives up at the end of a round after so many seconds; the result then depends on the machine's speed."""
     clear: float = 6.0
     """How many deviations below the crowd's median cost a winner must stand."""
     alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(scalings=3))
@@ -59,8 +60,6 @@ AGREE = 0.5
 APART = 0.2
 """They went elsewhere where it is less than this."""
 SMALLEST_CROWD = 6
-COLLAPSED = 0.05
-"""Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +137,17 @@ def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Li
         standing = best_standing(finishes)
         if standing.confirmed(settings.clear):
             return Found(standing, arenas[standing.leader.arena], tuple(finishes), True, "")
-        if runner.stopped() or time.monotonic() - began > settings.seconds:
-            gave_up = "it was interrupted" if runner.stopped() else f"no start was confirmed in {settings.seconds:g} s"
+        if runner.stopped():
+            gave_up = "it was interrupted"
+            break
+        if number + 1 < settings.rounds and time.monotonic() - began > settings.seconds:
+            gave_up = _out_of_time(settings, len(finishes), most)
             break
     return Found(standing, arenas[standing.leader.arena], tuple(finishes), False, gave_up)
+
+
+def _out_of_time(settings: SearchSettings, ran: int, most: int) -> str:
+    return f"no start was confirmed in {settings.seconds:g} s; {ran} of {most} starts ran, more on a faster machine"
 
 
 def _arenas(full: Problem, settings: SearchSettings) -> list[Arena]:
