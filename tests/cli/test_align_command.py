@@ -247,7 +247,8 @@ class TestOverwrite:
 
     def test_the_inputs_cannot_be_the_output(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> None:
         source = Path(shutil.copy(files.source, tmp_path / "source.vec"))
-        refused("align", source, files.target, "-o", source, "--overwrite")
+        told = refused("align", source, files.target, "-o", source, "--overwrite")
+        assert "was not made by calque" in told
 
 
 class TestRefusedInput:
