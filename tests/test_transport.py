@@ -45,13 +45,13 @@ def test_the_plan_and_its_distance_are_those_of_pot(problem, domain, sharpness):
     assert float(plan.distance) == pytest.approx((known * cost.numpy()).sum(), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_very_sharp_plan_is_the_best_assignment(seed):
     cost = torch.rand(6, 6, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    plan = sinkhorn(cost, uniform(6, cost), uniform(6, cost), SinkhornSettings(300.0, 5000, 1e-9, "log"))
+    plan = sinkhorn(cost, uniform(6, cost), uniform(6, cost), SinkhornSettings(1000.0, 40_000, 1e-9, "log"))
     row, column = linear_sum_assignment(cost.numpy())
     assert plan.matrix.argmax(dim=1).tolist() == column.tolist()
-    assert float(plan.distance) == pytest.approx(cost.numpy()[row, column].mean(), abs=1e-3)
+    assert float(plan.distance) == pytest.approx(cost.numpy()[row, column].mean(), abs=1e-5)
 
 
 def test_a_very_sharp_plan_between_unequal_sets_is_exact_transport(problem):

@@ -32,9 +32,10 @@ def run(command: Align) -> int:
     source = _read(command, command.source, command.source_counts)
     target = _read(command, command.target, command.target_counts)
     reading = time.monotonic() - began
-    with live.interruptible() as stopped, live.bars(not command.quiet) as listen:
-        alignment = run_recipe(recipe, source, target, command.seed, command.device, listen, stopped)
-    alignment.save(command.output, command.overwrite)
+    with live.interruptible() as stopped:
+        with live.bars(not command.quiet) as listen:
+            alignment = run_recipe(recipe, source, target, command.seed, command.device, listen, stopped)
+        alignment.save(command.output, command.overwrite)
     tell(command, alignment, command.output, reading)
     return exit_code(alignment)
 

@@ -24,9 +24,10 @@ def run(command: Demo) -> int:
     source, target = sample.spaces()
     command.say(f"aligning {len(source)} words of {source.name} with {len(target)} of {target.name}, no dictionary")
     began = time.monotonic()
-    with live.interruptible() as stopped, live.bars(not command.quiet) as listen:
-        alignment = align(source, target, seed=command.seed, device=command.device, listen=listen, stopped=stopped)
-    alignment.save(command.output, overwrite=replacing)
+    with live.interruptible() as stopped:
+        with live.bars(not command.quiet) as listen:
+            alignment = align(source, target, seed=command.seed, device=command.device, listen=listen, stopped=stopped)
+        alignment.save(command.output, overwrite=replacing)
     _tell(command, alignment, time.monotonic() - began)
     return aligning.exit_code(alignment)
 
