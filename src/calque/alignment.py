@@ -176,6 +176,7 @@ class Alignment:
     def with_subwords(self, space: Space, back: bool = False) -> Alignment:
         """The same, with the subword model of ``space`` for words that the source (or target) has not seen."""
         side = self.target_side if back else self.source_side
+        _check_dimension(space.vectors, side)
         model = None if space.subwords is None else _MappedSubwords(space.subwords, side)
         if back:
             return replace(self, target=replace(self.target, subwords=model))
@@ -216,13 +217,16 @@ def map_space(space: Space, side: Side) -> Space:
 def _same_kind(vectors: Array, side: Side) -> Array:
     given: Any = vectors
     made = given.float() if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given, dtype=np.float32))
-    expected = int(side.map.matrix.shape[0])
-    if made.ndim < 1 or made.shape[-1] != expected:
-        raise SpaceError(
-            f"vectors have shape {tuple(made.shape)}; expected {expected} dimensions, as the map was learned on"
-        )
+    _check_dimension(made, side)
     mapped = side.apply(made)
     return cast(Array, mapped if isinstance(given, Tensor) else mapped.numpy())
+
+
+def _check_dimension(vectors: Tensor, side: Side) -> None:
+    expected = int(side.map.matrix.shape[0])
+    if vectors.ndim < 1 or vectors.shape[-1] != expected:
+        found = f"vectors have shape {tuple(vectors.shape)}"
+        raise SpaceError(f"{found}; expected {expected} dimensions, as the map was learned on")
 
 
 def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:

@@ -127,6 +127,27 @@ class TestTranslate:
         told = refused("translate", aligned.folder, "palabra", "--vectors", files.source)
         assert "fastText .bin" in told
 
+    def test_an_unseen_word_is_translated_by_its_subwords(
+        self, calque: Callable[..., Any], aligned: Any, tmp_path: Path
+    ) -> None:
+        fasttext = pytest.importorskip("gensim.models.fasttext")
+        sentences = [["perro", "gato", "pez"], ["perro", "gato"]] * 5
+        model = fasttext.FastText(sentences, vector_size=20, min_count=1, bucket=50, epochs=1, workers=1, seed=1)
+        fasttext.save_facebook_model(model, str(tmp_path / "es.bin"))
+        told = calque("translate", aligned.folder, "perrito", "--vectors", tmp_path / "es.bin", "--k", 3, "--json").json
+        alignment = Alignment.load(aligned.folder)
+        mapped = alignment.map_source(torch.tensor(model.wv["perrito"]).unsqueeze(0))
+        expected = [alignment.target.words[row] for row in alignment.neighbours(mapped, 3).indices[0].tolist()]
+        assert [each["word"] for each in told["translations"]["perrito"]] == expected
+        assert told["unknown"] == []
+
+    def test_subwords_of_another_dimension(self, refused: Callable[..., str], aligned: Any, tmp_path: Path) -> None:
+        fasttext = pytest.importorskip("gensim.models.fasttext")
+        model = fasttext.FastText([["perro", "gato"]] * 5, vector_size=6, min_count=1, bucket=50, epochs=1, workers=1)
+        fasttext.save_facebook_model(model, str(tmp_path / "es.bin"))
+        told = refused("translate", aligned.folder, "perrito", "--vectors", tmp_path / "es.bin")
+        assert "expected 20 dimensions" in told
+
     def test_a_failed_run_is_warned_about_unless_quiet(self, calque: Callable[..., Any], failed: Any) -> None:
         warned = calque("translate", failed.folder, "one000")
         assert warned.code == 0
