@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from calque.alignment import Alignment, Record, Side, map_space
+from calque.alignment import Alignment, Record
 from calque.errors import CalqueError, RunError, SettingsError, UnknownWordError
 from calque.maps import LinearMap
 from calque.preprocess import Preprocessing, fit
+from calque.side import Side, map_space
 from calque.space import Space
 from calque.verdict import Verdict
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from calque.alignment import Alignment, Side
+from calque.alignment import Alignment
 from calque.errors import SettingsError
 from calque.maps import LinearMap
 from calque.methods.alternation import AlternationSettings
@@ -18,7 +18,8 @@ from calque.methods.search import SearchSettings
 from calque.methods.task import Outcome, Task
 from calque.preprocess import Preprocessing
 from calque.progress import Step
-from calque.recipe import METHODS, RECIPES, Recipe, _Kind, changed, choose_device, find, read_recipe, run, to_toml
+from calque.recipe import METHODS, RECIPES, Kind, Recipe, changed, choose_device, find, read_recipe, run, to_toml
+from calque.side import Side
 from calque.space import Space
 from calque.transport import SinkhornSettings
 from calque.verdict import Evidence
@@ -207,7 +208,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("calque.recipe.time", made)
+    monkeypatch.setattr("calque.recipe.running.time", made)
     return made
 
 
@@ -223,7 +224,7 @@ def stub(clock, monkeypatch) -> Recipe:
         nothing = Preprocessing(())
         return Outcome(Side(nothing, identity), Side(nothing, stretch), EVIDENCE, (f"seed {task.seed}",))
 
-    monkeypatch.setitem(METHODS, "stub", _Kind(method, StubSettings))
+    monkeypatch.setitem(METHODS, "stub", Kind(method, StubSettings))
     return Recipe("stubbed", "stub", StubSettings(), "a stub")
 
 

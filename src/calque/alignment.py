@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,27 +15,15 @@ from torch import Tensor
 
 from calque import store
 from calque.card import model_card
-from calque.errors import RunError, SpaceError, UnknownWordError
+from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
 from calque.maps import LinearMap
-from calque.preprocess import Preprocessing, unit
 from calque.retrieval import Neighbours, find, neighbours
-from calque.space import Space, SubwordModel
+from calque.side import Side, map_space, map_subwords
+from calque.space import Space
 from calque.verdict import Verdict
 
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """How the vectors of one language get into the common space."""
-
-    preprocessing: Preprocessing
-    map: LinearMap
-
-    def apply(self, vectors: Tensor) -> Tensor:
-        """Preprocessed, mapped, and of unit length."""
-        return unit(self.map.apply(self.preprocessing.apply(vectors)))
 
 
 @dataclass(frozen=True)
@@ -83,17 +71,6 @@ class Record:
     """One event a step."""
 
 
-@dataclass(frozen=True)
-class _MappedSubwords:
-    """Vectors of unseen words, carried into the common space."""
-
-    model: SubwordModel
-    side: Side
-
-    def vector(self, word: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-        return np.asarray(self.side.apply(torch.as_tensor(self.model.vector(word)).unsqueeze(0))[0].numpy(), np.float32)
-
-
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """Two languages in one space."""
@@ -107,21 +84,39 @@ class Alignment:
     record: Record
     penalties: dict[tuple[str, bool], Tensor] = field(default_factory=dict, repr=False)
     """What each retrieval holds against each word, by (retrieval, back), kept once computed."""
+    returning: Alignment | None = None
+    """By what to translate back, where a method learned two maps (F of the paper beside G, not its inverse). Queries
+    stay and candidates are mapped, so that F serves the way there and G the way back."""
 
     @classmethod
-    def of(cls, spaces: tuple[Space, Space], sides: tuple[Side, Side], verdict: Verdict, record: Record) -> Alignment:
-        """Map both spaces by their sides."""
-        return cls(map_space(spaces[0], sides[0]), map_space(spaces[1], sides[1]), *sides, verdict, record)
+    def of(
+        cls,
+        spaces: tuple[Space, Space],
+        sides: tuple[Side, Side],
+        verdict: Verdict,
+        record: Record,
+        back: tuple[Side, Side] | None = None,
+    ) -> Alignment:
+        """Map both spaces by their sides; by ``back`` for the way back, where it has sides of its own."""
+        returning = None if back is None else cls.of(spaces, back, verdict, record)
+        mapped = map_space(spaces[0], sides[0]), map_space(spaces[1], sides[1])
+        return cls(*mapped, *sides, verdict, record, returning=returning)
 
     @cached_property
     def forward(self) -> LinearMap:
         """G of the paper: from preprocessed source vectors to preprocessed target vectors."""
-        return self.source_side.map.then(self.target_side.map.inverse())
+        way = self.returning or self
+        return _linear(way.source_side).then(_linear(way.target_side).inverse())
 
     @cached_property
     def backward(self) -> LinearMap:
         """F of the paper: the other way."""
-        return self.target_side.map.then(self.source_side.map.inverse())
+        return _linear(self.target_side).then(_linear(self.source_side).inverse())
+
+    def spaces(self, back: bool = False) -> tuple[Space, Space]:
+        """The language that asks and the one that answers, in the space where they meet."""
+        way = self.returning if back and self.returning is not None else self
+        return (way.target, way.source) if back else (way.source, way.target)
 
     def map_source(self, vectors: Array) -> Array:
         """New source vectors in the common space; numpy in, numpy out."""
@@ -136,7 +131,7 @@ class Alignment:
     ) -> list[Translation]:
         """The ``k`` best translations of each word; from target to source with ``back``."""
         words = [words] if isinstance(words, str) else list(words)
-        space, other = (self.target, self.source) if back else (self.source, self.target)
+        space, other = self.spaces(back)
         found = self.neighbours(_vectors_of(space, words), k, back, retrieval)
         return [
             Translation(
@@ -147,20 +142,20 @@ class Alignment:
 
     def neighbours(self, queries: Tensor, k: int, back: bool = False, retrieval: str = "csls") -> Neighbours:
         """The ``k`` best words of the other language for vectors of the common space."""
-        kind, candidates = find(retrieval), (self.source if back else self.target).vectors
-        return neighbours(queries, candidates, k, kind, self.penalty(retrieval, back))
+        candidates = self.spaces(back)[1].vectors
+        return neighbours(queries, candidates, k, find(retrieval), self.penalty(retrieval, back))
 
     def penalty(self, retrieval: str, back: bool) -> Tensor:
         """What a retrieval holds against each candidate; computed once."""
         if (retrieval, back) not in self.penalties:
-            asking, asked = (self.target, self.source) if back else (self.source, self.target)
+            asking, asked = self.spaces(back)
             self.penalties[retrieval, back] = find(retrieval).penalty(asking.vectors, asked.vectors)
         return self.penalties[retrieval, back]
 
     def lexicon(self, every: bool = False) -> list[Entry]:
         """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best."""
         there = self.neighbours(self.source.vectors, 10)
-        back = self.neighbours(self.target.vectors, 10, back=True)
+        back = self.neighbours(self.spaces(back=True)[0].vectors, 10, back=True)
         sure_there, sure_back = _preference(there), _preference(back)
         best, returned = there.indices[:, 0], back.indices[:, 0]
         mutual = returned[best] == torch.arange(len(best))
@@ -175,9 +170,11 @@ class Alignment:
 
     def with_subwords(self, space: Space, back: bool = False) -> Alignment:
         """The same, with the subword model of ``space`` for words that the source (or target) has not seen."""
+        if back and self.returning is not None:
+            return replace(self, returning=self.returning.with_subwords(space, back))
         side = self.target_side if back else self.source_side
         _check_dimension(space.vectors, side)
-        model = None if space.subwords is None else _MappedSubwords(space.subwords, side)
+        model = map_subwords(space, side)
         if back:
             return replace(self, target=replace(self.target, subwords=model))
         return replace(self, source=replace(self.source, subwords=model))
@@ -206,12 +203,10 @@ class Alignment:
             raise RunError(f"{folder}: the run folder is damaged or of another version: {error}") from error
 
 
-def map_space(space: Space, side: Side) -> Space:
-    """A space in the common space, block by block, with its subword model where it has one."""
-    blocks = torch.split(space.vectors, 65_536)
-    mapped = torch.cat([side.apply(block) for block in blocks])
-    model = None if space.subwords is None else _MappedSubwords(space.subwords, side)
-    return replace(space, vectors=mapped, subwords=model)
+def _linear(side: Side) -> LinearMap:
+    if not isinstance(side.map, LinearMap):
+        raise SettingsError("this alignment's map has hidden layers, and so no matrix; use map_source and map_target")
+    return side.map
 
 
 def _same_kind(vectors: Array, side: Side) -> Array:
@@ -223,7 +218,7 @@ def _same_kind(vectors: Array, side: Side) -> Array:
 
 
 def _check_dimension(vectors: Tensor, side: Side) -> None:
-    expected = int(side.map.matrix.shape[0])
+    expected = side.map.inputs
     if vectors.ndim < 1 or vectors.shape[-1] != expected:
         found = f"vectors have shape {tuple(vectors.shape)}"
         raise SpaceError(f"{found}; expected {expected} dimensions, as the map was learned on")
@@ -262,15 +257,23 @@ def _config(alignment: Alignment) -> dict[str, Any]:
 
 
 def _map_tensors(alignment: Alignment) -> dict[str, Tensor]:
-    tensors: dict[str, Tensor] = {}
-    for name, side in (("source", alignment.source_side), ("target", alignment.target_side)):
-        tensors[f"{name}.map"] = side.map.matrix
-        tensors |= {f"{name}.preprocessing.{key}": value for key, value in side.preprocessing.tensors().items()}
-    return tensors
+    sides = {"source": alignment.source_side, "target": alignment.target_side}
+    tensors = {f"{name}.{key}": value for name, side in sides.items() for key, value in side.tensors().items()}
+    return tensors | _for_the_way_back(alignment, _map_tensors)
+
+
+def _for_the_way_back(alignment: Alignment, tensors: Callable[[Alignment], dict[str, Tensor]]) -> dict[str, Tensor]:
+    """What the way back adds, where it has maps of its own."""
+    way = alignment.returning
+    return {} if way is None else {f"back.{name}": value for name, value in tensors(way).items()}
+
+
+def _mapped_tensors(alignment: Alignment) -> dict[str, Tensor]:
+    return {"source": alignment.source.vectors, "target": alignment.target.vectors}
 
 
 def _vector_tensors(alignment: Alignment) -> dict[str, Tensor]:
-    tensors = {"source": alignment.source.vectors, "target": alignment.target.vectors}
+    tensors = _mapped_tensors(alignment) | _for_the_way_back(alignment, _mapped_tensors)
     for name, space in (("source", alignment.source), ("target", alignment.target)):
         if space.counts is not None:
             tensors[f"{name}.counts"] = space.counts
@@ -302,21 +305,19 @@ def _from_files(
     penalties = {("csls", back): vectors[f"csls.{way}"] for back, way in ((False, "forward"), (True, "backward"))}
     if [len(penalties["csls", back]) for back in (True, False)] != [len(each) for each in spaces.values()]:
         raise RunError(f"{folder}: the run folder is damaged: words and their penalties are not equally many")
-    return Alignment(
-        spaces["source"],
-        spaces["target"],
-        _side(maps, "source"),
-        _side(maps, "target"),
-        Verdict(told["label"], tuple(told["reasons"]), told["evidence"]),
-        _record(config, log),
-        penalties,
-    )
+    verdict, record = Verdict(told["label"], tuple(told["reasons"]), told["evidence"]), _record(config, log)
+    sides = _side(maps, "source"), _side(maps, "target")
+    way = None
+    if "back.source" in vectors:
+        back = [replace(spaces[name], vectors=vectors[f"back.{name}"]) for name in ("source", "target")]
+        way = Alignment(back[0], back[1], _side(maps, "back.source"), _side(maps, "back.target"), verdict, record)
+    return Alignment(spaces["source"], spaces["target"], *sides, verdict, record, penalties, way)
 
 
 def _side(maps: dict[str, Tensor], name: str) -> Side:
-    prefix = f"{name}.preprocessing."
-    steps = {key.removeprefix(prefix): value for key, value in maps.items() if key.startswith(prefix)}
-    return Side(Preprocessing.from_tensors(steps), LinearMap(maps[f"{name}.map"]))
+    return Side.from_tensors(
+        {key.removeprefix(f"{name}."): each for key, each in maps.items() if key.startswith(f"{name}.")}
+    )
 
 
 def _record(config: dict[str, Any], log: tuple[Mapping[str, Any], ...]) -> Record:

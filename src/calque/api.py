@@ -8,6 +8,7 @@ from typing import Any
 
 from calque.alignment import Alignment
 from calque.errors import CalqueError, SpaceError
+from calque.lexicon import Lexicon
 from calque.progress import Listen, never, quiet
 from calque.recipe import Recipe, find, run
 from calque.space import Space
@@ -18,19 +19,23 @@ def align(
     target: Space,
     *,
     recipe: str | Path | Recipe = "default",
+    lexicon: Lexicon | None = None,
     seed: int = 0,
     device: str = "auto",
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
 ) -> Alignment:
-    """Align two spaces. Look at ``.verdict`` of what comes back before using it."""
+    """Align two spaces. Look at ``.verdict`` of what comes back before using it.
+
+    ``lexicon`` is for the recipes that learn from one; all others refuse it.
+    """
     for given in (source, target):
         if not isinstance(given, Space):
             raise SpaceError(
                 f"found {type(given).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
             )
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
-    return run(chosen, source, target, seed, device, listen, stopped)
+    return run(chosen, source, target, seed, device, listen, stopped, lexicon)
 
 
 def align_arrays(source: Any, target: Any, **options: Any) -> Alignment:

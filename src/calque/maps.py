@@ -27,10 +27,54 @@ class LinearMap:
         """The way back; where dimensions were lost, the way back that is shortest (Moore-Penrose)."""
         return LinearMap(_pseudo_inverse(self.matrix))
 
+    @property
+    def inputs(self) -> int:
+        """The dimension of what it is applied to."""
+        return int(self.matrix.shape[0])
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What must be saved."""
+        return {"": self.matrix}
+
     @classmethod
     def identity(cls, dimension: int, like: Tensor) -> LinearMap:
         """The map that changes nothing."""
         return cls(torch.eye(dimension, dtype=like.dtype, device=like.device))
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkMap:
+    """x ↦ tanh(x W₁ + b₁) … W_k + b_k: a map with hidden layers."""
+
+    weights: tuple[Tensor, ...]
+    """(from, to) of each layer."""
+    biases: tuple[Tensor, ...]
+
+    def apply(self, vectors: Tensor) -> Tensor:
+        """Every row carried over."""
+        layers = list(zip(self.weights, self.biases, strict=True))
+        for weight, bias in layers[:-1]:
+            vectors = torch.tanh(vectors @ weight.to(vectors) + bias.to(vectors))
+        return vectors @ layers[-1][0].to(vectors) + layers[-1][1].to(vectors)
+
+    @property
+    def inputs(self) -> int:
+        """The dimension of what it is applied to."""
+        return int(self.weights[0].shape[0])
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What must be saved; ``from_tensors`` gives the map back."""
+        saved = {f".{number}.weight": weight for number, weight in enumerate(self.weights)}
+        return saved | {f".{number}.bias": bias for number, bias in enumerate(self.biases)}
+
+    @classmethod
+    def from_tensors(cls, saved: dict[str, Tensor], name: str) -> NetworkMap:
+        """The map that was saved under this name."""
+        layers = range(sum(key.startswith(f"{name}.") and key.endswith(".weight") for key in saved))
+        return cls(
+            tuple(saved[f"{name}.{number}.weight"] for number in layers),
+            tuple(saved[f"{name}.{number}.bias"] for number in layers),
+        )
 
 
 def procrustes(source: Tensor, target: Tensor) -> LinearMap:

@@ -20,6 +20,9 @@ MORE_CONSISTENT = 1.1
 
 COLLAPSED = 0.05
 """Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
+KEPT = 0.2
+"""A map that translates fewer words than this as its polished form does is not the map that the evidence speaks for."""
+ENOUGH = 1000
 FEW_STARTS = 6
 """So many starts are too few to speak of all of them."""
 
@@ -50,6 +53,9 @@ class Evidence:
     """Why it ended otherwise."""
     words: int
     """The smaller of the two vocabularies."""
+    kept: float | None = None
+    """For a map that was not found by the search: the share of the frequent words that it translates as it does once
+    polished like a start. The figures above are then those of its polished form."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +71,16 @@ class Verdict:
         return self.label
 
 
-def judge(evidence: Evidence) -> Verdict:
+def judge(evidence: Evidence | None) -> Verdict:
     """aligned: clear of the crowd, found again, and more consistent. failed: nothing speaks for it. Else doubtful."""
+    if evidence is None:
+        return Verdict("doubtful", (f"the vocabularies are too small to judge a map; {ENOUGH} words would do",), {})
     label = _label(evidence)
     return Verdict(label, (*_reasons(evidence), *_advice(label, evidence)), asdict(evidence))
 
 
 def _label(evidence: Evidence) -> Label:
-    if evidence.cycle < COLLAPSED:
+    if evidence.cycle < COLLAPSED or (evidence.kept is not None and evidence.kept < KEPT):
         return "failed"
     consistent = evidence.crowd == 0 or evidence.cycle >= MORE_CONSISTENT * evidence.crowd_cycle
     if evidence.confirmed and consistent:
@@ -92,6 +100,11 @@ def _reasons(evidence: Evidence) -> tuple[str, ...]:
             f"{evidence.cycle:.0%} of the frequent words are their neighbour's neighbour, where starts went elsewhere "
             f"{evidence.crowd_cycle:.0%}; {MORE_CONSISTENT:g} times as many are asked for"
         )
+    if evidence.kept is not None:
+        told.append(
+            f"all this of the map once polished like a start: of the frequent words it translated {evidence.kept:.0%} "
+            f"so already; {KEPT:.0%} are asked for"
+        )
     if evidence.gave_up:
         told.append(f"the search ended because {evidence.gave_up}")
     return tuple(told)
@@ -102,6 +115,8 @@ def _distance(evidence: Evidence) -> str:
     if evidence.agreeing + 1 == evidence.starts > FEW_STARTS:
         return f"all {evidence.starts} starts ended alike, at cost {evidence.cost:.3f}"
     best = f"the best of {evidence.starts} starts ended at cost {evidence.cost:.3f}"
+    if evidence.kept is not None:
+        best = f"beside {evidence.starts - 1} starts that knew nothing of it the map ended at cost {evidence.cost:.3f}"
     if evidence.clearance == 0.0:
         return f"{best}; too few ended elsewhere ({evidence.crowd}) to measure how clear of them it is"
     return (

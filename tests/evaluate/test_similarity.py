@@ -8,12 +8,13 @@ import pytest
 import torch
 from scipy import stats
 
-from calque.alignment import Alignment, Record, Side
+from calque.alignment import Alignment, Record
 from calque.errors import LexiconError
 from calque.evaluate import read_similarity, score_similarity
 from calque.evaluate.similarity import Judged
 from calque.maps import LinearMap
 from calque.preprocess import Preprocessing
+from calque.side import Side
 from calque.space import Space
 from calque.verdict import Verdict
 

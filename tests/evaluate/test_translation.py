@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.alignment import Alignment, Record, Side
+from calque.alignment import Alignment, Record
 from calque.errors import LexiconError, SettingsError
 from calque.evaluate import score_translation
 from calque.lexicon import Lexicon
 from calque.maps import LinearMap
 from calque.preprocess import Preprocessing
+from calque.side import Side
 from calque.space import Space
 from calque.verdict import Verdict
 

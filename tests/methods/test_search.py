@@ -14,10 +14,10 @@ from calque.methods.search import (
     SearchSettings,
     Standing,
     _clearance,
-    _standing,
     agreement,
     best_standing,
     search,
+    standing_of,
 )
 from calque.methods.starts import STARTS
 from calque.preprocess import fit
@@ -300,7 +300,7 @@ def test_agreement_is_the_share_of_words_translated_alike(alike):
 def test_half_alike_agree_below_a_fifth_went_elsewhere_and_others_count_for_neither():
     others = [finish(0.6 + alike / 100, alike) for alike in range(11)]
     leader = finish(0.5)
-    standing = _standing([*others[:4], leader, *others[4:]])
+    standing = standing_of([*others[:4], leader, *others[4:]])
     assert standing.leader is leader
     assert standing.agreeing == 6
     assert standing.crowd == tuple(others[:2])
@@ -309,7 +309,7 @@ def test_half_alike_agree_below_a_fifth_went_elsewhere_and_others_count_for_neit
 def test_the_leader_is_the_cheapest_even_where_all_others_agree_on_something_else():
     many = [finish(0.7) for _ in range(8)]
     alone = finish(0.6, 0)
-    standing = _standing([*many, alone])
+    standing = standing_of([*many, alone])
     assert standing.leader is alone
     assert standing.agreeing == 0
     assert len(standing.crowd) == 8
@@ -351,7 +351,7 @@ def test_found_again_comes_before_clear_of_the_crowd():
         finish(0.7, 9, arena=1),
         *(finish(0.80 + row / 100, 0, arena=1) for row in range(7)),
     ]
-    assert _standing(alone).clearance > _standing(again).clearance
+    assert standing_of(alone).clearance > standing_of(again).clearance
     assert best_standing(alone + again).leader is again[0]
     assert best_standing(again + alone).leader is again[0]
 

@@ -12,7 +12,8 @@ from calque.alignment import Alignment
 from calque.cli import live, show
 from calque.errors import SettingsError
 from calque.formats import read
-from calque.recipe import find
+from calque.lexicon import Lexicon, read_lexicon
+from calque.recipe import Recipe, find
 from calque.recipe import run as run_recipe
 from calque.space import Space
 
@@ -26,15 +27,14 @@ def run(command: Align) -> int:
     """Read both files, align them, write the run folder, print the verdict."""
     store.check_free(command.output, command.overwrite)
     recipe = find(command.recipe)
-    if command.lexicon is not None:
-        raise SettingsError(f"--lexicon was given, but the recipe {recipe.name!r} learns from no lexicon; leave it out")
+    lexicon = _lexicon(command, recipe)
     began = time.monotonic()
     source = _read(command, command.source, command.source_counts)
     target = _read(command, command.target, command.target_counts)
     reading = time.monotonic() - began
     with live.interruptible() as stopped:
         with live.bars(not command.quiet) as listen:
-            alignment = run_recipe(recipe, source, target, command.seed, command.device, listen, stopped)
+            alignment = run_recipe(recipe, source, target, command.seed, command.device, listen, stopped, lexicon)
         alignment.save(command.output, command.overwrite)
     tell(command, alignment, command.output, reading)
     return exit_code(alignment)
@@ -66,6 +66,19 @@ def exit_code(alignment: Alignment) -> int:
     if alignment.record.interrupted:
         return INTERRUPTED
     return FAILED if alignment.verdict.label == "failed" else 0
+
+
+def _lexicon(command: Align, recipe: Recipe) -> Lexicon | None:
+    """The pairs to learn from; asked for, or refused, before anything large is read."""
+    if command.lexicon is None and recipe.supervised:
+        raise SettingsError(f"the recipe {recipe.name!r} learns from word pairs; pass them with --lexicon FILE")
+    if command.lexicon is None:
+        return None
+    if not recipe.supervised:
+        raise SettingsError(f"--lexicon was given, but the recipe {recipe.name!r} learns from no lexicon; leave it out")
+    reading = read_lexicon(command.lexicon)
+    command.say(*reading.notes)
+    return reading.lexicon
 
 
 def _read(command: Align, path: Path, counts: Path | None) -> Space:

@@ -65,7 +65,7 @@ def score_translation(
 
 
 def _direction(alignment: Alignment, lexicon: Lexicon, back: bool, retrieval: str, ks: Sequence[int]) -> DirectionScore:
-    asking, asked = (alignment.target, alignment.source) if back else (alignment.source, alignment.target)
+    asking, asked = alignment.spaces(back)
     gold = _answerable(lexicon, asking.index, asked.index)
     if not gold:
         ways = f"from {asking.name or 'one side'} to {asked.name or 'the other'}"

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from calque.alignment import Side
 from calque.errors import SettingsError, SpaceError
 from calque.maps import LinearMap, nearest_orthogonal, principal
 from calque.methods.alternation import AlternationSettings, Problem, alternate
@@ -22,6 +21,7 @@ from calque.methods.search import Found, SearchSettings, search
 from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, check_steps, fit, unit
 from calque.progress import Step
+from calque.side import Side
 from calque.space import Space
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 from calque.verdict import Evidence

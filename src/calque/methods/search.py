@@ -124,6 +124,16 @@ def search(
         return _search(full, settings, _Runner(seed, pool, stopped), listen)
 
 
+def rounds_of_starts(
+    arena: Arena, settings: SearchSettings, seed: int, stopped: Callable[[], bool] = never
+) -> Iterator[list[Finish]]:
+    """Rounds of starts in one arena, as many as the settings allow, each run when it is asked for."""
+    with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+        runner = _Runner(seed, pool, stopped)
+        for number in range(settings.rounds):
+            yield runner.round(arena, 0, number, settings)
+
+
 def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen) -> Found:
     arenas = _arenas(full, settings)
     most = settings.rounds * settings.starts * len(settings.kinds)
@@ -177,14 +187,15 @@ class _Runner:
             ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
             matrices, costs = ended.matrix.reshape(-1, *firsts[0].shape), ended.cost.reshape(-1).tolist()
             return [
-                _finish(arena, which, kinds[each], matrix, cost)
+                finish_of(arena, which, kinds[each], matrix, cost)
                 for each, matrix, cost in zip(positions, matrices, costs, strict=True)
             ]
 
         return [finish for part in self.pool.map(run, range(0, len(kinds), together)) for finish in part]
 
 
-def _finish(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) -> Finish:
+def finish_of(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) -> Finish:
+    """A start that ended at this map, with the words that choose each other under it."""
     similarity = (arena.problem.source @ matrix) @ arena.problem.target.mT
     choices, back = similarity.argmax(dim=1), similarity.argmax(dim=0)
     returned = back[choices] == torch.arange(len(choices), device=choices.device)
@@ -213,12 +224,13 @@ def _one_thread_each() -> Iterator[int]:
 def best_standing(finishes: Sequence[Finish]) -> Standing:
     """The arena whose leader is best confirmed: found again by another start, then clearest of its crowd."""
     arenas = sorted({each.arena for each in finishes})
-    standings = [_standing([each for each in finishes if each.arena == arena]) for arena in arenas]
+    standings = [standing_of([each for each in finishes if each.arena == arena]) for arena in arenas]
     return max(standings, key=lambda each: (each.agreeing > 0, each.clearance))
 
 
-def _standing(finishes: Sequence[Finish]) -> Standing:
-    leader = min(finishes, key=lambda each: each.cost)
+def standing_of(finishes: Sequence[Finish], leader: Finish | None = None) -> Standing:
+    """How one of the starts of an arena, the cheapest if none is named, stands among the others."""
+    leader = leader or min(finishes, key=lambda each: each.cost)
     alike = {id(each): agreement(each, leader) for each in finishes if each is not leader}
     crowd = tuple(each for each in finishes if alike.get(id(each), 1.0) < APART)
     agreeing = sum(share >= AGREE for share in alike.values())

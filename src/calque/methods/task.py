@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from calque.alignment import Side
 from calque.progress import Listen, never, quiet
+from calque.side import Side
 from calque.space import Space
 from calque.transport import uniform
 from calque.verdict import Evidence
@@ -30,6 +30,8 @@ class Task:
     listen: Listen = quiet
     stopped: Callable[[], bool] = never
     """Asked between steps; once true, a method returns the best it has."""
+    pairs: tuple[Tensor, Tensor] | None = None
+    """Rows of source and target that translate each other: for methods that learn from a dictionary, and no others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,11 @@ class Outcome:
 
     source: Side
     target: Side
-    evidence: Evidence
+    evidence: Evidence | None = None
+    """What the method itself knows; without it, the map is put to the test as every other one (witness.py)."""
     notes: tuple[str, ...] = ()
+    back: tuple[Side, Side] | None = None
+    """The sides to translate back by, where the method learned a second map for that (F of the paper beside G)."""
 
 
 Method = Callable[[Task, Any], Outcome]

@@ -1,71 +1,24 @@
-"""Named recipes: a method with its settings, in TOML and out of it; and the one place that runs them."""
+"""Recipes by name or from a TOML file, and back to TOML with every default filled in."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
-import operator
-import platform
 import sys
-import time
 import types
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from importlib import metadata
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from calque.alignment import Alignment, Record
 from calque.errors import SettingsError
-from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
-from calque.methods.task import Method, Outcome, Task
-from calque.progress import Listen, Step, never, quiet
-from calque.space import Space
-from calque.verdict import judge
+from calque.recipe.table import RECIPES, Recipe
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A method, all of its settings, and what to say of it."""
-
-    name: str
-    method: str
-    settings: Any
-    summary: str
-    published: str = ""
-    """Where the method is described."""
-
-
-@dataclass(frozen=True)
-class _Kind:
-    method: Method
-    settings: type
-
-
-METHODS = {"coarse-to-fine": _Kind(coarse_to_fine, CoarseToFineSettings)}
-"""Every method by name, with the type of its settings."""
-
-RECIPES = {
-    each.name: each
-    for each in (
-        Recipe(
-            "default",
-            "coarse-to-fine",
-            CoarseToFineSettings(),
-            "no dictionary: coarse search from many starts, alternation of plan and map, re-weighted refinement",
-            "after Xu, Yang, Otani, Wu 2018 (the objective) and Artetxe, Labaka, Agirre 2018 (profiles, re-weighting)",
-        ),
-    )
-}
 
 
 def find(name: str) -> Recipe:
@@ -165,86 +118,3 @@ def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return json.dumps(value) if isinstance(value, str) else repr(value)
-
-
-def choose_device(name: str) -> torch.device:
-    """auto: the GPU where there is one."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise SettingsError(f"device is {name!r}; expected auto, cpu or cuda")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise SettingsError("device is 'cuda', but torch sees no GPU here; use 'cpu' or 'auto'")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-def run(
-    recipe: Recipe,
-    source: Space,
-    target: Space,
-    seed: int = 0,
-    device: str = "auto",
-    listen: Listen = quiet,
-    stopped: Callable[[], bool] = never,
-) -> Alignment:
-    """Align two spaces by a recipe, judge the result, and keep how it was made."""
-    if recipe.method not in METHODS:
-        raise SettingsError(f"no method is called {recipe.method!r}; there are: {', '.join(METHODS)}")
-    clock = _Clock(listen)
-    task = Task(source, target, _whole(seed), choose_device(device), clock.hear, stopped)
-    with torch.no_grad():
-        outcome = METHODS[recipe.method].method(task, recipe.settings)
-    return Alignment.of(
-        (source, target),
-        (outcome.source, outcome.target),
-        judge(outcome.evidence),
-        _record(recipe, task, outcome, clock),
-    )
-
-
-def _whole(seed: Any) -> int:
-    try:
-        return operator.index(seed)
-    except TypeError:
-        raise SettingsError(f"seed is {seed!r}; expected a whole number") from None
-
-
-class _Clock:
-    """Passes every step on, and keeps it with its time; a stage lasts from the last step before it to its own last."""
-
-    def __init__(self, listen: Listen) -> None:
-        self.listen, self.began, self.last = listen, time.monotonic(), 0.0
-        self.log: list[dict[str, Any]] = []
-        self.seconds: dict[str, float] = {}
-
-    def hear(self, step: Step) -> None:
-        now = time.monotonic() - self.began
-        self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
-        self.last = now
-        self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
-        self.listen(step)
-
-
-def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Record:
-    names = ("calque", "torch", "numpy")
-    return Record(
-        recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
-        seed=task.seed,
-        device=str(task.device),
-        versions={name: metadata.version(name) for name in names} | {"python": platform.python_version()},
-        inputs={"source": _described(task.source), "target": _described(task.target)},
-        seconds={stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
-        notes=outcome.notes,
-        interrupted=task.stopped(),
-        log=tuple(clock.log),
-    )
-
-
-def _described(space: Space) -> dict[str, Any]:
-    digest = hashlib.sha256("\n".join(space.words).encode("utf-8", "surrogateescape"))
-    digest.update(space.vectors.contiguous().numpy().data)
-    return {
-        "name": space.name,
-        "words": len(space),
-        "dimension": space.dimension,
-        "counts": space.counts is not None,
-        "sha256": digest.hexdigest(),
-    }

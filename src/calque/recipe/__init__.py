@@ -1,0 +1,19 @@
+"""Named recipes: what they are (table), where they are read from (toml), and how they are run (running)."""
+
+from calque.recipe.running import choose_device, run, run_seeds
+from calque.recipe.table import METHODS, RECIPES, Kind, Recipe
+from calque.recipe.toml import changed, find, read_recipe, to_toml
+
+__all__ = [
+    "METHODS",
+    "RECIPES",
+    "Kind",
+    "Recipe",
+    "changed",
+    "choose_device",
+    "find",
+    "read_recipe",
+    "run",
+    "run_seeds",
+    "to_toml",
+]

@@ -1,0 +1,167 @@
+"""The one place that runs methods, times them, and records how an alignment was made."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib import metadata
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from calque.alignment import Alignment, Record
+from calque.errors import LexiconError, SettingsError
+from calque.lexicon import Lexicon
+from calque.methods.task import Outcome, Task
+from calque.methods.witness import witness
+from calque.progress import Listen, Step, never, quiet
+from calque.recipe.table import METHODS, Kind, Recipe
+from calque.space import Space
+from calque.verdict import judge
+
+
+def choose_device(name: str) -> torch.device:
+    """auto: the GPU where there is one."""
+    if name not in ("auto", "cpu", "cuda"):
+        raise SettingsError(f"device is {name!r}; expected auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device is 'cuda', but torch sees no GPU here; use 'cpu' or 'auto'")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def run(
+    recipe: Recipe,
+    source: Space,
+    target: Space,
+    seed: int = 0,
+    device: str = "auto",
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+    lexicon: Lexicon | None = None,
+) -> Alignment:
+    """Align two spaces by a recipe, judge the result, and keep how it was made."""
+    kind, clock = _kind(recipe), _Clock(listen)
+    pairs = _pairs(recipe, source, target, lexicon)
+    task = Task(source, target, _whole(seed), choose_device(device), clock.hear, stopped, pairs)
+    with torch.no_grad():
+        return _alignment(recipe, task, kind.method(task, recipe.settings), clock)
+
+
+def run_seeds(
+    recipe: Recipe,
+    source: Space,
+    target: Space,
+    seeds: Sequence[int],
+    device: str = "auto",
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+) -> list[Alignment]:
+    """One alignment a seed, without a lexicon: all at once where the method can, one after the other otherwise.
+
+    The seconds of alignments made at once are those of all of them together.
+    """
+    kind = _kind(recipe)
+    if kind.together is None:
+        return [run(recipe, source, target, seed, device, listen, stopped) for seed in seeds]
+    _pairs(recipe, source, target, None)
+    clock, chosen = _Clock(listen), choose_device(device)
+    tasks = [Task(source, target, _whole(seed), chosen, clock.hear, stopped) for seed in seeds]
+    with torch.no_grad():
+        outcomes = kind.together(tasks, recipe.settings)
+        return [_alignment(recipe, *each, clock) for each in zip(tasks, outcomes, strict=True)]
+
+
+def _kind(recipe: Recipe) -> Kind:
+    if recipe.method not in METHODS:
+        raise SettingsError(f"no method is called {recipe.method!r}; there are: {', '.join(METHODS)}")
+    return METHODS[recipe.method]
+
+
+def _pairs(recipe: Recipe, source: Space, target: Space, lexicon: Lexicon | None) -> tuple[Tensor, Tensor] | None:
+    """The rows that a lexicon pairs: all that a method which learns from one is shown of it."""
+    if not recipe.supervised:
+        if lexicon is not None:
+            raise SettingsError(f"the recipe {recipe.name!r} learns from no lexicon, but one was given; leave it out")
+        return None
+    if lexicon is None:
+        raise SettingsError(f"the recipe {recipe.name!r} learns from word pairs; give it a lexicon (--lexicon FILE)")
+    rows = [
+        (source.index[word], target.index[right])
+        for word, answers in lexicon.answers.items()
+        if word in source
+        for right in answers
+        if right in target
+    ]
+    if not rows:
+        raise LexiconError(
+            f"{lexicon.name or 'the lexicon'}: none of its {len(lexicon)} words has both itself and a translation in "
+            "the vocabularies; is it the right language, direction and letter case?"
+        )
+    pairs = torch.tensor(rows)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Alignment:
+    evidence = outcome.evidence or witness(task, outcome.source, outcome.target)
+    return Alignment.of(
+        (task.source, task.target),
+        (outcome.source, outcome.target),
+        judge(evidence),
+        _record(recipe, task, outcome, clock),
+        outcome.back,
+    )
+
+
+def _whole(seed: Any) -> int:
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise SettingsError(f"seed is {seed!r}; expected a whole number") from None
+
+
+class _Clock:
+    """Passes every step on, and keeps it with its time; a stage lasts from the last step before it to its own last."""
+
+    def __init__(self, listen: Listen) -> None:
+        self.listen, self.began, self.last = listen, time.monotonic(), 0.0
+        self.log: list[dict[str, Any]] = []
+        self.seconds: dict[str, float] = {}
+
+    def hear(self, step: Step) -> None:
+        now = time.monotonic() - self.began
+        self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
+        self.last = now
+        self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
+        self.listen(step)
+
+
+def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Record:
+    names = ("calque", "torch", "numpy")
+    return Record(
+        recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
+        seed=task.seed,
+        device=str(task.device),
+        versions={name: metadata.version(name) for name in names} | {"python": platform.python_version()},
+        inputs={"source": _described(task.source), "target": _described(task.target)},
+        seconds={stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
+        notes=outcome.notes,
+        interrupted=task.stopped(),
+        log=tuple(clock.log),
+    )
+
+
+def _described(space: Space) -> dict[str, Any]:
+    digest = hashlib.sha256("\n".join(space.words).encode("utf-8", "surrogateescape"))
+    digest.update(space.vectors.contiguous().numpy().data)
+    return {
+        "name": space.name,
+        "words": len(space),
+        "dimension": space.dimension,
+        "counts": space.counts is not None,
+        "sha256": digest.hexdigest(),
+    }
