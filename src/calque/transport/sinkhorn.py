@@ -1,4 +1,4 @@
-"""Optimal transport between two weighted sets of vectors (section 3.1 of the paper)."""
+"""Transport plans between two weighted sets (section 3.1 of the paper, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
-
-CLOSEST = 1e-6
-"""Added under the square root of the cost: its gradient stays finite where two vectors coincide."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +76,6 @@ def uniform(count: int, like: Tensor) -> Tensor:
     return torch.full((count,), 1.0 / count, dtype=like.dtype, device=like.device)
 
 
-def sqrt_cosine_cost(source: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
-    """M_ij = sqrt(2 - 2 cos(x_i, y_j)): a metric (Theorem 1). Rows of both must have unit length."""
-    doubled = torch.matmul(-2 * source, target.mT, out=out)
-    return doubled.add_(2 + CLOSEST).clamp_min_(CLOSEST).sqrt_()
-
-
 def sinkhorn(
     cost: Tensor,
     rows: Tensor,
@@ -97,19 +88,20 @@ def sinkhorn(
     min_P <P, M> - h(P)/λ  over  P 1 = r, Pᵀ 1 = c, by scaling K = exp(-λM) in turn on both sides. Leading dimensions
     of ``cost`` are a batch. ``start`` continues from the (log_u, log_v) of an earlier plan.
     """
-    log_u, log_v = _first_potentials(cost, settings.sharpness) if start is None else start
-    if _kernel_is_safe(cost, settings):
+    log_u, log_v = first_potentials(cost, settings.sharpness) if start is None else start
+    if kernel_is_safe(cost, settings):
         return _scale_kernel(cost, rows, columns, settings, log_u, log_v)
     return _scale_log(cost, rows, columns, settings, log_u, log_v)
 
 
-def _first_potentials(cost: Tensor, sharpness: float) -> tuple[Tensor, Tensor]:
+def first_potentials(cost: Tensor, sharpness: float) -> tuple[Tensor, Tensor]:
     """Zero, but for the smallest cost of a row: every row of exp(log_u + log_v - λM) then has a 1 in it."""
     log_u = sharpness * cost.detach().amin(dim=-1)
     return log_u, torch.zeros_like(cost[..., 0, :])
 
 
-def _kernel_is_safe(cost: Tensor, settings: SinkhornSettings) -> bool:
+def kernel_is_safe(cost: Tensor, settings: SinkhornSettings) -> bool:
+    """Whether exp(-λM) stays clear of underflow, or the settings say to take it all the same."""
     if settings.domain != "auto":
         return settings.domain == "kernel"
     room = -0.95 * math.log(torch.finfo(cost.dtype).tiny)
@@ -139,11 +131,11 @@ def _scale_kernel(
 def scale(kernel: Tensor, rows: Tensor, columns: Tensor, iterations: int, tolerance: float = 0.0) -> Scaling:
     """The loop of Algorithm 1: u and v in turn, so that diag(u) K diag(v) has the sums ``rows`` and ``columns``."""
     v, done, error = torch.ones_like(kernel[..., 0, :]) * (columns > 0), 0, float("inf")
-    product = _times(kernel, v)
+    product = times(kernel, v)
     while done < iterations and not error < tolerance:
         u = rows / product
-        v = columns / _times(kernel.mT, u)
-        product = _times(kernel, v)
+        v = columns / times(kernel.mT, u)
+        product = times(kernel, v)
         done += 1
         if tolerance > 0 or done == iterations:
             error = _row_error(u * product, rows)
@@ -177,7 +169,8 @@ def _scale_log(
     )
 
 
-def _times(matrix: Tensor, vector: Tensor) -> Tensor:
+def times(matrix: Tensor, vector: Tensor) -> Tensor:
+    """A matrix and a vector, with leading dimensions as a batch."""
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
 
