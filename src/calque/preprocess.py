@@ -36,6 +36,10 @@ class Preprocessing:
             vectors = unit(vectors) if step is None else (vectors - step[0].to(vectors)) * step[1].to(vectors)
         return vectors
 
+    def cpu(self) -> Preprocessing:
+        """The same, kept in the main memory."""
+        return Preprocessing(tuple(None if step is None else (step[0].cpu(), step[1].cpu()) for step in self.steps))
+
     def tensors(self) -> dict[str, Tensor]:
         """What must be saved; ``from_tensors`` gives the preprocessing back."""
         saved = {f"{number}.unit": torch.ones(1) for number, step in enumerate(self.steps) if step is None}

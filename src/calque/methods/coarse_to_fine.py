@@ -136,6 +136,4 @@ def _prepare(space: Space, dimension: int, settings: CoarseToFineSettings, devic
 
 
 def _side(prepared: _Prepared, map: LinearMap) -> Side:
-    matrix = prepared.reduction.then(map).matrix.cpu()
-    steps = tuple(None if step is None else (step[0].cpu(), step[1].cpu()) for step in prepared.preprocessing.steps)
-    return Side(Preprocessing(steps), LinearMap(matrix))
+    return Side(prepared.preprocessing.cpu(), LinearMap(prepared.reduction.then(map).matrix.cpu()))

@@ -19,6 +19,16 @@ RARE = 1e-3
 """Words rarer than this share of the text are weighed as if they were more frequent than they are."""
 
 
+class Checkpoint:
+    """Where long training leaves its state, to go on after being killed. This one keeps nothing."""
+
+    def load(self, stage: str) -> dict[str, Tensor] | None:
+        """What an earlier run of the same task left of this stage."""
+
+    def save(self, stage: str, tensors: Callable[[], dict[str, Tensor]], finished: bool = False) -> None:
+        """Called often; the state is asked for only when it is kept. What is ``finished`` is always kept."""
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """Two spaces to align, and how to go about it. One signature serves all methods: (task, settings) -> Outcome."""
@@ -32,6 +42,7 @@ class Task:
     """Asked between steps; once true, a method returns the best it has."""
     pairs: tuple[Tensor, Tensor] | None = None
     """Rows of source and target that translate each other: for methods that learn from a dictionary, and no others."""
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
 
 @dataclass(frozen=True, eq=False)
