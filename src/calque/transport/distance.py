@@ -43,26 +43,33 @@ class _ByIterations(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings) -> Tensor:
-        log_u, _ = first_potentials(cost, settings.sharpness)
-        kernel = torch.mul(cost, -settings.sharpness).add_(log_u.unsqueeze(-1)).exp_()
-        vs, us = [torch.ones_like(kernel[..., 0, :]) * (columns > 0)], []
-        for _ in range(settings.iterations):
-            us.append(rows / times(kernel, vs[-1]))
-            vs.append(columns / times(kernel.mT, us[-1]))
+        kernel, us, vs = _scaled(cost, rows, columns, settings)
         plan = (kernel * us[-1].unsqueeze(-1)).mul_(vs[-1].unsqueeze(-2))
-        carried = plan * cost
-        sums = carried.sum(dim=-1), carried.sum(dim=-2)
+        sums = _sums_of_product(plan, cost)
         ctx.save_for_backward(cost, kernel, plan, rows, columns, *sums, torch.stack(us, -1), torch.stack(vs, -1))
         ctx.sharpness = settings.sharpness
         return sums[0].sum(dim=-1)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, above: Tensor) -> Any:
         cost, kernel, plan, rows, columns, per_row, per_column, us, vs = ctx.saved_tensors
         left, right = _outer_products((per_row, per_column), kernel, (rows, columns), (us, vs))
         scalings = (left @ right.mT).mul_(kernel)
         gradient = (1 - ctx.sharpness * cost).mul_(plan).sub_(scalings, alpha=ctx.sharpness)
         return gradient.mul_(above[..., None, None]), None, None, None
+
+
+def _scaled(
+    cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings
+) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    """K, and u and v of every scaling; v begins one earlier. Nothing is asked of the device on the way."""
+    log_u, _ = first_potentials(cost, settings.sharpness)
+    kernel = torch.mul(cost, -settings.sharpness).add_(log_u.unsqueeze(-1)).exp_()
+    us, vs = list[Tensor](), [torch.ones_like(kernel[..., 0, :]) * (columns > 0)]
+    for _ in range(settings.iterations):
+        us.append(rows / times(kernel, vs[-1]))
+        vs.append(columns / times(kernel.mT, us[-1]))
+    return kernel, us, vs
 
 
 def _outer_products(
@@ -94,28 +101,38 @@ def _divided(sums: Tensor, scaling: Tensor) -> Tensor:
 
 
 class _ByFixedPoint(torch.autograd.Function):
-    """The plan as it is, however it was reached, and the conditions that it fulfils."""
+    """The plan as it is, however it was reached, and the conditions that it fulfils: one matrix is kept, the plan."""
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings) -> Tensor:
-        plan = sinkhorn(cost, rows, columns, settings)
-        ctx.save_for_backward(cost, plan.matrix)
+        if kernel_is_safe(cost, settings) and settings.tolerance == 0:
+            kernel, us, vs = _scaled(cost, rows, columns, settings)
+            plan = kernel.mul_(us[-1].unsqueeze(-1)).mul_(vs[-1].unsqueeze(-2))
+        else:
+            plan = sinkhorn(cost, rows, columns, settings).matrix
+        per_row, per_column = _sums_of_product(plan, cost)
+        ctx.save_for_backward(cost, plan, per_row, per_column)
         ctx.settings = settings
-        return plan.distance
+        return per_row.sum(dim=-1)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> Any:  # type: ignore[override]
-        cost, plan = ctx.saved_tensors
-        alpha, beta = _adjoint(plan, plan * cost, ctx.settings.iterations)
-        shifted = alpha.unsqueeze(-1) + beta.unsqueeze(-2) - cost
-        return plan * (1 + ctx.settings.sharpness * shifted) * above[..., None, None], None, None, None
+    def backward(ctx: Any, above: Tensor) -> Any:
+        cost, plan, per_row, per_column = ctx.saved_tensors
+        alpha, beta = _adjoint(plan, per_row, per_column, ctx.settings.iterations)
+        gradient = (alpha.unsqueeze(-1) - cost).add_(beta.unsqueeze(-2)).mul_(ctx.settings.sharpness).add_(1)
+        return gradient.mul_(plan).mul_(above[..., None, None]), None, None, None
 
 
-def _adjoint(plan: Tensor, carried: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
+def _sums_of_product(plan: Tensor, cost: Tensor) -> tuple[Tensor, Tensor]:
+    """(P∘M)1 and (P∘M)ᵀ1."""
+    carried = plan * cost
+    return carried.sum(dim=-1), carried.sum(dim=-2)
+
+
+def _adjoint(plan: Tensor, per_row: Tensor, per_column: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
     """α and β with r∘α + Pβ = (P∘M)1 and Pᵀα + c∘β = (P∘M)ᵀ1, solved in turn; r and c are the sums that P has."""
     tiny = torch.finfo(plan.dtype).tiny
     rows, columns = plan.sum(dim=-1).clamp_min(tiny), plan.sum(dim=-2).clamp_min(tiny)
-    per_row, per_column = carried.sum(dim=-1), carried.sum(dim=-2)
     alpha, beta = torch.zeros_like(rows), per_column / columns
     for _ in range(iterations):
         alpha = (per_row - times(plan, beta)) / rows

@@ -1,0 +1,154 @@
+"""Stage one: a Wasserstein GAN with gradient penalty gives stage two its first maps (section 3.3).
+
+d_ot(G) = min_P <P, M> is approached by its dual: a critic D, kept near slope 1 by the penalty of Gulrajani et al. 2017,
+maximises E[D(y)] - E[D(G x)], and the maps minimise what it finds. Two critics, one a direction, both maps at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from calque.errors import SettingsError
+from calque.methods.paper.objective import Batch, back_translation_loss
+from calque.methods.paper.transfer import Transfer
+from calque.preprocess import unit
+
+
+@dataclass(frozen=True)
+class GanSettings:
+    """The Wasserstein GAN that finds the first maps."""
+
+    steps: int = 2000
+    """Map steps at most; 0 starts stage two from a random rotation. An epoch of 10,000 words has four batches."""
+    patience: int = 500
+    """Stop after so many steps without a lower Sinkhorn distance."""
+    critic_steps: int = 5
+    """Critic steps before every map step."""
+    hidden: int = 500
+    """Hidden units of each critic."""
+    noise: float = 0.5
+    """Deviation of the noise around 1 that is multiplied onto the critic's input and hidden layer."""
+    penalty: float = 10.0
+    """Weight of (slope - 1)²."""
+    back_translation: float = 1.0
+    """Weight of the back-translation loss beside the critics'. The text has none here; without it half the seeds fail
+    on distant languages, because the maps are then free to fold the space."""
+    rate: float = 5e-3
+    """Learning rate of the maps."""
+    critic_rate: float = 5e-4
+    """Learning rate of the critics."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 0 or min(self.patience, self.critic_steps, self.hidden) < 1:
+            raise SettingsError("gan: steps must be 0 or more; patience, critic_steps and hidden at least 1")
+        if min(self.noise, self.penalty, self.back_translation) < 0 or min(self.rate, self.critic_rate) <= 0:
+            raise SettingsError("gan: noise, penalty and back_translation must be 0 or more, the rates above 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What is multiplied onto a critic's input and hidden layer, and where between two words its slope is taken."""
+
+    outer: Tensor
+    """(seeds, 2, n, d)."""
+    inner: Tensor
+    """(seeds, 2, n, hidden)."""
+    between: Tensor
+    """(seeds, 2, n, 1), uniform from 0 to 1."""
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All three, in order."""
+        return self.outer, self.inner, self.between
+
+
+@dataclass(frozen=True, eq=False)
+class Critics:
+    """D(z) = w · tanh(z A + b) for both directions and every seed; a constant would cancel in every difference."""
+
+    parameters: tuple[Tensor, Tensor, Tensor]
+    """A (seeds, 2, d, h), b (seeds, 2, h), w (seeds, 2, h)."""
+
+    def values(self, vectors: Tensor, noise: Noise) -> Tensor:
+        """(seeds, 2, n): what the critics say of vectors (seeds, 2, n, d)."""
+        a, b, w = self.parameters
+        hidden = torch.tanh((vectors * noise.outer) @ a + b.unsqueeze(-2))
+        return ((hidden * noise.inner) @ w.unsqueeze(-1)).squeeze(-1)
+
+    def slopes(self, vectors: Tensor) -> Tensor:
+        """(seeds, 2, n): ||∇D|| without noise; for one hidden layer ∇D = A (w ∘ (1 - tanh²)), in closed form."""
+        a, b, w = self.parameters
+        hidden = torch.tanh(vectors @ a + b.unsqueeze(-2))
+        lengths: Tensor = ((1 - hidden.square()) * w.unsqueeze(-2)).matmul(a.mT).norm(dim=-1)
+        return lengths
+
+
+def first_critics(dimension: int, hidden: int, generators: Sequence[torch.Generator]) -> Critics:
+    """Uniform weights after Glorot and Bengio 2010, biases zero."""
+    a = torch.stack([_glorot((2, dimension, hidden), dimension + hidden, each) for each in generators])
+    w = torch.stack([_glorot((2, hidden), hidden + 1, each) for each in generators])
+    return Critics((a, torch.zeros_like(w), w))
+
+
+def _glorot(shape: tuple[int, ...], size: int, generator: torch.Generator) -> Tensor:
+    drawn: Tensor = (torch.rand(shape, generator=generator) * 2 - 1) * (6.0 / size) ** 0.5
+    return drawn
+
+
+def draw_noise(vectors: Tensor, settings: GanSettings, generators: Sequence[torch.Generator]) -> Noise:
+    """Noise for a batch of vectors (seeds, n, d), for every seed from its own generator."""
+    _, words, dimension = vectors.shape
+    size = words * (dimension + settings.hidden)
+    drawn = vectors.new_empty((len(generators), 2, size))
+    between = vectors.new_empty((len(generators), 2, words, 1))
+    for place, generator in enumerate(generators):
+        drawn[place].normal_(1.0, settings.noise, generator=generator)
+        between[place].uniform_(generator=generator)
+    shape = len(generators), 2, words
+    outer = drawn[..., : words * dimension].reshape(*shape, dimension)
+    return Noise(outer, drawn[..., words * dimension :].reshape(*shape, settings.hidden), between)
+
+
+def critic_loss(critics: Critics, transfer: Transfer, batch: Batch, noise: Noise, penalty: float) -> Tensor:
+    """(seeds,): E[D(mapped)] - E[D(real)] + penalty · E[(slope - 1)²], to be minimised by the critics."""
+    mapped, real = _mapped(transfer, batch).detach(), _real(batch)
+    told = critics.values(torch.cat((mapped, real), dim=-2), _twice(noise))
+    weights = torch.cat((_weights(batch), -_weights(batch).flip(1)), dim=-1)
+    slopes = critics.slopes(torch.lerp(mapped, real, noise.between))
+    return (told * weights).sum(dim=(1, 2)) + penalty * (slopes - 1).square().mean(dim=-1).sum(dim=-1)
+
+
+def map_loss(critics: Critics, transfer: Transfer, batch: Batch, noise: Noise, back_translation: float) -> Tensor:
+    """(seeds,): -E[D(mapped)] + weight · d_bt, to be minimised by the maps."""
+    told = -(critics.values(_mapped(transfer, batch), noise) * _weights(batch)).sum(dim=(1, 2))
+    mapped = transfer.there(batch.source), transfer.back(batch.target)
+    return told + back_translation * back_translation_loss(transfer, mapped, batch)
+
+
+def _mapped(transfer: Transfer, batch: Batch) -> Tensor:
+    return _of_equal_length(torch.stack((transfer.there(batch.source), transfer.back(batch.target)), dim=1))
+
+
+def _real(batch: Batch) -> Tensor:
+    return _of_equal_length(torch.stack((batch.target, batch.source), dim=1))
+
+
+def _of_equal_length(vectors: Tensor) -> Tensor:
+    """Unit length, then back to the scale of standardised vectors: on unit vectors tanh is a straight line at first,
+    and such a critic sees the means alone.
+    """
+    return unit(vectors) * math.sqrt(vectors.shape[-1])
+
+
+def _weights(batch: Batch) -> Tensor:
+    """Of the mapped words; those of the real ones are the same, the other way round."""
+    return torch.stack((batch.rows, batch.columns), dim=1)
+
+
+def _twice(noise: Noise) -> Noise:
+    """The same noise for mapped and real words: it then disturbs their difference least."""
+    return Noise(torch.cat((noise.outer,) * 2, dim=-2), torch.cat((noise.inner,) * 2, dim=-2), noise.between)

@@ -1,0 +1,58 @@
+"""Training state on disk, so that what was killed can go on."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from calque.errors import RunError
+from calque.methods.task import Checkpoint
+
+SECONDS = 20.0
+"""How much work may be lost, at most."""
+
+
+class FileCheckpoint(Checkpoint):
+    """A folder with one file a stage, each marked with the key of its task: no other task takes it for its own."""
+
+    def __init__(self, folder: Path, key: str, seconds: float = SECONDS) -> None:
+        self.folder, self.key, self.seconds = folder, key, seconds
+        self.last = time.monotonic()
+
+    def load(self, stage: str) -> dict[str, Tensor] | None:
+        """What an earlier run of the same task left; nothing where the file is another's, or damaged."""
+        try:
+            with safe_open(self._path(stage), "pt") as file:
+                if (file.metadata() or {}).get("key") != self.key:
+                    return None
+                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
+        except (SafetensorError, OSError):
+            return None
+
+    def save(self, stage: str, tensors: Callable[[], dict[str, Tensor]], finished: bool = False) -> None:
+        """Written beside and renamed, so that being killed while writing costs nothing."""
+        if not finished and time.monotonic() - self.last < self.seconds:
+            return
+        beside = self._path(stage).with_suffix(".part")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            kept = {name: each.detach().cpu().contiguous().clone() for name, each in tensors().items()}
+            save_file(kept, beside, {"key": self.key})
+            beside.replace(self._path(stage))
+        except (SafetensorError, OSError) as error:
+            raise RunError(f"{beside}: the state of the training cannot be written: {error}") from error
+        self.last = time.monotonic()
+
+    def _path(self, stage: str) -> Path:
+        return self.folder / f"{stage}.safetensors"
+
+
+def forget(folder: Path) -> None:
+    """Remove what was kept: there is nothing left to go on with."""
+    shutil.rmtree(folder, ignore_errors=True)
