@@ -111,7 +111,7 @@ def principal(vectors: Tensor, dimension: int) -> LinearMap:
 
 
 def reweighted(source: Tensor, target: Tensor, power: float = 0.5) -> tuple[LinearMap, LinearMap]:
-    """One map per side into a common space, from rows that correspond (Artetxe, Labaka, Agirre 2018, section 3.2).
+    """One map per side into a common space, from rows that correspond (Artetxe, Labaka, Agirre 2018, section 3.4).
 
     Whiten each side on its own rows (X A, with AᵀXᵀX A = 1), rotate both onto the singular vectors U, V of what they
     then share, XᵀY = U S Vᵀ, stretch each shared direction by S^power, and undo the whitening inside the rotation:

@@ -53,7 +53,7 @@ def random_start(arena: Arena, generator: torch.Generator) -> Tensor:
 
 
 def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
-    """Words alike in how similar they are to all other words (Artetxe, Labaka, Agirre 2018, section 3.1).
+    """Words alike in how similar they are to all other words (Artetxe, Labaka, Agirre 2018, section 3.2).
 
     The sorted row of (XXᵀ)^½ does not change when the space is rotated, so rows of the two languages can be compared.
     Here the comparison is a transport plan, not a nearest neighbour, and every start draws its own words: starts are
