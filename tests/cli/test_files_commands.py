@@ -120,7 +120,9 @@ class TestRecipes:
     def test_json(self, calque: Callable[..., Any]) -> None:
         told = calque("recipes", "--json").json
         assert list(told) == list(RECIPES)
-        assert all(set(each) == {"summary", "published"} and each["summary"] for each in told.values())
+        assert all(set(each) == {"summary", "published", "needs"} and all(each.values()) for each in told.values())
+        assert "--lexicon" in told["xing2015"]["needs"]
+        assert "--lexicon" not in told["paper"]["needs"]
 
     @pytest.mark.parametrize("name", RECIPES)
     def test_one_as_toml_is_a_recipe_again(self, calque: Callable[..., Any], name: str, tmp_path: Path) -> None:

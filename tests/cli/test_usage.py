@@ -23,6 +23,8 @@ COMMANDS = [
     "inspect",
     "convert",
     "recipes",
+    "data",
+    "reproduce",
 ]
 
 

@@ -13,7 +13,7 @@ from calque.cli import live, show
 from calque.errors import SettingsError
 from calque.formats import read
 from calque.lexicon import Lexicon, read_lexicon
-from calque.recipe import Recipe, find
+from calque.recipe import Recipe, find, forget
 from calque.recipe import run as run_recipe
 from calque.space import Space
 
@@ -32,10 +32,16 @@ def run(command: Align) -> int:
     source = _read(command, command.source, command.source_counts)
     target = _read(command, command.target, command.target_counts)
     reading = time.monotonic() - began
+    checkpoint = command.output.with_name(f"{command.output.name}.checkpoint")
+    if checkpoint.is_dir():
+        command.say(f"{checkpoint}: is there from an earlier run; if that was the same, this one goes on from it")
     with live.interruptible() as stopped:
         with live.bars(not command.quiet) as listen:
-            alignment = run_recipe(recipe, source, target, command.seed, command.device, listen, stopped, lexicon)
+            alignment = run_recipe(
+                recipe, source, target, command.seed, command.device, listen, stopped, lexicon, checkpoint
+            )
         alignment.save(command.output, command.overwrite)
+    forget(checkpoint)
     tell(command, alignment, command.output, reading)
     return exit_code(alignment)
 

@@ -254,6 +254,60 @@ class Recipes(Common):
         return files.recipes(self)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Data(Common):
+    """List what the paper's tables need, where it is published and what of it is there; fetch what is missing."""
+
+    table: Annotated[Positional[str], arg(metavar="TABLE")] = ""
+    """lex-z, lex-c, similarity or ablation; all of them without it."""
+    data: Annotated[Path, arg(metavar="DIR")]
+    """The folder where the data is or shall be."""
+    fetch: bool = False
+    """Download what is missing; what an earlier fetch has begun is continued."""
+    check: bool = False
+    """Compare the SHA-256 sums of what is there, not only sizes."""
+    only: Annotated[str, arg(metavar="SUBSTRING")] = ""
+    """Only files with this in their path, such as wiki.es or muse."""
+    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
+    """A catalogue of your own instead of the shipped one."""
+
+    def run(self) -> int:
+        """List or fetch."""
+        from calque.cli import fetching
+
+        return fetching.run(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduce(Common):
+    """Make a table of the paper again, our figures beside the published ones; finished runs are never repeated."""
+
+    table: Annotated[Positional[str], arg(metavar="TABLE")]
+    """lex-z, lex-c, similarity or ablation."""
+    data: Annotated[Path, arg(metavar="DIR")]
+    """Vectors and lexicons; 'calque data' lists what belongs there."""
+    output: Annotated[Path, arg(aliases=["-o"], metavar="DIR")]
+    """Where tables and finished runs go; one that was begun there goes on."""
+    pairs: Annotated[str, arg(metavar="PAIR,…")] = ""
+    """Language pairs, such as es-en,it-en; all of the table without it."""
+    methods: Annotated[str, arg(metavar="METHOD,…")] = ""
+    """Methods, such as paper,default; all of the table without it."""
+    seeds: int = 3
+    """How many runs a method has; each seed also splits the lexicon anew, where it is split."""
+    lexicon: Literal["muse", "omw"] = "muse"
+    """What lex-z and ablation are judged by; the other tables have muse alone."""
+    retrieval: Literal["nn", "csls"] = "nn"
+    """What the table shows; both are measured, and the paper used nn."""
+    device: Device = "auto"
+    """auto takes the GPU where there is one."""
+
+    def run(self) -> int:
+        """Run what is missing, print the table."""
+        from calque.cli import reproducing
+
+        return reproducing.run(self)
+
+
 COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
     Annotated[Demo, subcommand("demo")],
     Annotated[Align, subcommand("align")],
@@ -265,6 +319,8 @@ COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too
     Annotated[Inspect, subcommand("inspect")],
     Annotated[Convert, subcommand("convert")],
     Annotated[Recipes, subcommand("recipes")],
+    Annotated[Reproduce, subcommand("reproduce")],
+    Annotated[Data, subcommand("data")],
 ]
 """What `calque --help` lists."""
 

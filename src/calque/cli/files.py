@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calque.cli import show
 from calque.errors import FormatError
 from calque.formats import Reading, read, write
-from calque.recipe import RECIPES, find, to_toml
+from calque.recipe import RECIPES, Recipe, find, to_toml
 
 if TYPE_CHECKING:
     from calque.cli.commands import Convert, Inspect, Recipes
@@ -60,6 +60,10 @@ def convert(command: Convert) -> int:
     return 0
 
 
+def _needs(recipe: Recipe) -> str:
+    return "two files of vectors and word pairs (--lexicon)" if recipe.supervised else "two files of vectors"
+
+
 def recipes(command: Recipes) -> int:
     """All recipes in a line each, or one as TOML."""
     if command.name and command.json:
@@ -67,8 +71,9 @@ def recipes(command: Recipes) -> int:
     elif command.name:
         print(to_toml(find(command.name)), end="")
     elif command.json:
-        show.as_json({each.name: {"summary": each.summary, "published": each.published} for each in RECIPES.values()})
+        told = {each.name: {"summary": each.summary, "published": each.published} for each in RECIPES.values()}
+        show.as_json({name: {**each, "needs": _needs(RECIPES[name])} for name, each in told.items()})
     else:
         for each in RECIPES.values():
-            print(f"{each.name}: {each.summary}\n  {each.published}")
+            print(f"{each.name}: {each.summary}\n  needs {_needs(each)}\n  {each.published}")
     return 0

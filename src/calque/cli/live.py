@@ -11,7 +11,14 @@ from typing import Any
 
 from calque.progress import Listen, Step, quiet
 
-STAGES = {"search": "searching", "alternate": "aligning", "refine": "refining"}
+STAGES = {
+    "search": "searching",
+    "alternate": "aligning",
+    "refine": "refining",
+    "adversary": "adversary",
+    "transport": "transport",
+    "judge": "judging",
+}
 
 
 class Interruption:

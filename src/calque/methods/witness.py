@@ -42,7 +42,7 @@ def witness(task: Task, source: Side, target: Side) -> Evidence | None:
         finishes += found
         standing = standing_of(finishes, given)
         task.listen(Step("judge", len(finishes), 1 + ROUNDS * len(found), {"cost": given.cost}))
-        if standing.confirmed(settings.clear):
+        if standing.confirmed(settings.clear) or task.stopped():
             break
     kept = _kept(given, *mapped)
     return _evidence(task, standing, len(finishes), standing.confirmed(settings.clear), kept)
@@ -88,7 +88,11 @@ def _evidence(task: Task, standing: Standing, starts: int, confirmed: bool, kept
         crowd=len(standing.crowd),
         agreeing=standing.agreeing,
         confirmed=confirmed,
-        gave_up="" if confirmed else f"no independent start confirmed it in {ROUNDS} rounds",
+        gave_up="" if confirmed else _why(task),
         words=min(len(task.source), len(task.target)),
         kept=kept,
     )
+
+
+def _why(task: Task) -> str:
+    return "it was interrupted" if task.stopped() else f"no independent start confirmed it in {ROUNDS} rounds"

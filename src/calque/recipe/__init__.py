@@ -1,5 +1,6 @@
 """Named recipes: what they are (table), where they are read from (toml), and how they are run (running)."""
 
+from calque.recipe.checkpoint import forget
 from calque.recipe.running import choose_device, run, run_seeds
 from calque.recipe.table import METHODS, RECIPES, Kind, Recipe
 from calque.recipe.toml import changed, find, read_recipe, to_toml
@@ -12,6 +13,7 @@ __all__ = [
     "changed",
     "choose_device",
     "find",
+    "forget",
     "read_recipe",
     "run",
     "run_seeds",

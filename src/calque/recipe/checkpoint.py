@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -16,6 +16,8 @@ from calque.methods.task import Checkpoint
 
 SECONDS = 20.0
 """How much work may be lost, at most."""
+STATE, BESIDE = ".state", ".part"
+"""How the names of its files end, and of those that are being written; they are safetensors."""
 
 
 class FileCheckpoint(Checkpoint):
@@ -39,7 +41,7 @@ class FileCheckpoint(Checkpoint):
         """Written beside and renamed, so that being killed while writing costs nothing."""
         if not finished and time.monotonic() - self.last < self.seconds:
             return
-        beside = self._path(stage).with_suffix(".part")
+        beside = self.folder / f"{stage}{STATE}{BESIDE}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             kept = {name: each.detach().cpu().contiguous().clone() for name, each in tensors().items()}
@@ -50,9 +52,12 @@ class FileCheckpoint(Checkpoint):
         self.last = time.monotonic()
 
     def _path(self, stage: str) -> Path:
-        return self.folder / f"{stage}.safetensors"
+        return self.folder / f"{stage}{STATE}"
 
 
 def forget(folder: Path) -> None:
-    """Remove what was kept: there is nothing left to go on with."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove what was kept: there is nothing left to go on with. A folder with anything else in it stays."""
+    with suppress(OSError):
+        for each in (*folder.glob(f"*{STATE}"), *folder.glob(f"*{STATE}{BESIDE}")):
+            each.unlink(missing_ok=True)
+        folder.rmdir()

@@ -7,8 +7,9 @@ import operator
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,9 +21,10 @@ from calque.lexicon import Lexicon
 from calque.methods.task import Outcome, Task
 from calque.methods.witness import witness
 from calque.progress import Listen, Step, never, quiet
+from calque.recipe.checkpoint import FileCheckpoint
 from calque.recipe.table import METHODS, Kind, Recipe
 from calque.space import Space
-from calque.verdict import judge
+from calque.verdict import Verdict, judge
 
 
 def choose_device(name: str) -> torch.device:
@@ -43,13 +45,22 @@ def run(
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
     lexicon: Lexicon | None = None,
+    checkpoint: Path | None = None,
+    judged: bool = True,
 ) -> Alignment:
-    """Align two spaces by a recipe, judge the result, and keep how it was made."""
+    """Align two spaces by a recipe, judge the result, and keep how it was made.
+
+    Recipes that train for long leave their state in the folder ``checkpoint``, and go on from it when run again. Where
+    something better than a verdict is at hand, ``judged`` may be false: a map without evidence of its own is then
+    *doubtful*, and the seconds that the judgement takes are saved.
+    """
     kind, clock = _kind(recipe), _Clock(listen)
     pairs = _pairs(recipe, source, target, lexicon)
     task = Task(source, target, _whole(seed), choose_device(device), clock.hear, stopped, pairs)
+    if checkpoint is not None:
+        task = replace(task, checkpoint=FileCheckpoint(checkpoint, _key(recipe, task)))
     with torch.no_grad():
-        return _alignment(recipe, task, kind.method(task, recipe.settings), clock)
+        return _alignment(recipe, task, kind.method(task, recipe.settings), clock, judged)
 
 
 def run_seeds(
@@ -66,7 +77,7 @@ def run_seeds(
     The seconds of alignments made at once are those of all of them together.
     """
     kind = _kind(recipe)
-    if kind.together is None:
+    if kind.together is None or len(seeds) == 0:
         return [run(recipe, source, target, seed, device, listen, stopped) for seed in seeds]
     _pairs(recipe, source, target, None)
     clock, chosen = _Clock(listen), choose_device(device)
@@ -74,6 +85,15 @@ def run_seeds(
     with torch.no_grad():
         outcomes = kind.together(tasks, recipe.settings)
         return [_alignment(recipe, *each, clock) for each in zip(tasks, outcomes, strict=True)]
+
+
+def _key(recipe: Recipe, task: Task) -> str:
+    """What must be the same for one run to go on where another was killed."""
+    inputs = [_described(each)["sha256"] for each in (task.source, task.target)]
+    counts = [None if each.counts is None else each.counts.tolist() for each in (task.source, task.target)]
+    versions = metadata.version("calque"), torch.__version__
+    told = (asdict(recipe.settings), recipe.method, task.seed, task.device.type, versions, inputs, counts)
+    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 def _kind(recipe: Recipe) -> Kind:
@@ -106,12 +126,17 @@ def _pairs(recipe: Recipe, source: Space, target: Space, lexicon: Lexicon | None
     return pairs[:, 0], pairs[:, 1]
 
 
-def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Alignment:
-    evidence = outcome.evidence or witness(task, outcome.source, outcome.target)
+def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock, judged: bool = True) -> Alignment:
+    if outcome.evidence is not None:
+        verdict = judge(outcome.evidence)
+    elif judged:
+        verdict = judge(witness(task, outcome.source, outcome.target))
+    else:
+        verdict = Verdict("doubtful", ("nobody asked for evidence",), {})
     return Alignment.of(
         (task.source, task.target),
         (outcome.source, outcome.target),
-        judge(evidence),
+        verdict,
         _record(recipe, task, outcome, clock),
         outcome.back,
     )

@@ -20,15 +20,16 @@ class Words:
     rows: Tensor
     columns: Tensor
 
+    def frequent(self, count: int) -> Words:
+        """The most frequent of them alone."""
+        rows, columns = self.rows[:count], self.columns[:count]
+        return Words(self.source[:count], self.target[:count], rows / rows.sum(), columns / columns.sum())
+
     def head(self, count: int, seeds: int) -> Batch:
         """The most frequent words, the same for every seed: on them models are compared."""
-        rows, columns = self.rows[:count], self.columns[:count]
-        return Batch(
-            self.source[:count].expand(seeds, -1, -1),
-            self.target[:count].expand(seeds, -1, -1),
-            (rows / rows.sum()).expand(seeds, -1),
-            (columns / columns.sum()).expand(seeds, -1),
-        )
+        few = self.frequent(count)
+        each = few.source, few.target, few.rows, few.columns
+        return Batch(*(tensor.expand(seeds, *tensor.shape) for tensor in each))
 
 
 @dataclass(frozen=True)

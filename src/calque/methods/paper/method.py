@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ from calque.side import Side
 from calque.transport import SinkhornSettings
 from calque.transport.distance import Gradient
 
+_DIVERGED = "the {} stage diverged: its loss was no longer a number, and the best map before that was kept"
 Seeds = tuple[int, ...]
 Trained = tuple[Transfer, dict[int, str]]
 """The maps after a stage, and what to tell of a seed, by its place."""
@@ -71,12 +73,19 @@ class PaperSettings:
 
     def __post_init__(self) -> None:
         SinkhornSettings(self.sharpness, self.scalings)
+        self._check_choices()
         if min(self.words, self.batch, self.patience, self.look, *self.hidden, 1) < 1 or self.steps < 0:
             raise SettingsError("words, batch, patience, look and hidden must be at least 1, steps 0 or more")
-        if self.back_translation < 0 or self.rate <= 0:
+        if not (self.back_translation >= 0 and self.rate > 0):
             raise SettingsError("back_translation must be 0 or more, rate above 0")
         if self.hidden and self.variant == "tied":
             raise SettingsError("maps with hidden layers have no transpose; set variant to 'free'")
+
+    def _check_choices(self) -> None:
+        for name, kind in (("variant", Variant), ("gradient", Gradient), ("cost", Cost), ("directions", Directions)):
+            found, choices = getattr(self, name), get_args(kind)
+            if found not in choices:
+                raise SettingsError(f"{name} is {found!r}; expected one of {', '.join(choices)}")
 
 
 def paper(task: Task, settings: PaperSettings) -> Outcome:
@@ -89,8 +98,7 @@ def paper_together(tasks: Sequence[Task], settings: PaperSettings) -> list[Outco
     task, seeds = tasks[0], tuple(each.seed for each in tasks)
     preprocessings, words = _words(task, settings)
     with torch.enable_grad():
-        transfer = _first(words, settings, seeds, task.device)
-        transfer, notes = _adversarial(task, words, transfer, settings, seeds)
+        transfer, notes = _adversarial(task, words, settings, seeds)
         transfer, more = _by_transport(task, words, transfer, settings, seeds)
     told = [tuple(part[place] for part in (notes, more) if place in part) for place in range(len(seeds))]
     return [_outcome(preprocessings, transfer, place, told[place]) for place in range(len(seeds))]
@@ -110,10 +118,10 @@ def _words(task: Task, settings: PaperSettings) -> tuple[tuple[Preprocessing, Pr
     return (before_x, before_y), Words(x, y, *(each / each.sum() for each in weights))
 
 
-def _first(words: Words, settings: PaperSettings, seeds: Sequence[int], device: torch.device) -> Transfer:
+def _first(words: Words, settings: PaperSettings, seeds: Seeds) -> Transfer:
     generators = [generator_of(seed, 0, 0) for seed in seeds]
     first = first_transfer(words.source.shape[1], settings.variant, settings.hidden, generators)
-    return Transfer(tuple(each.to(device).requires_grad_() for each in first.parameters), first.tied)
+    return Transfer(tuple(each.to(words.source).requires_grad_() for each in first.parameters), first.tied)
 
 
 def _objective(settings: PaperSettings) -> Objective:
@@ -121,12 +129,29 @@ def _objective(settings: PaperSettings) -> Objective:
     return Objective.of(sinkhorn, settings.gradient, settings.back_translation, settings.cost, settings.directions)
 
 
-def _adversarial(task: Task, words: Words, transfer: Transfer, settings: PaperSettings, seeds: Seeds) -> Trained:
-    """Stage one; models are compared by the Sinkhorn distances."""
-    gan, critics = settings.gan, _critics(words, settings.gan, seeds)
+def _adversarial(task: Task, words: Words, settings: PaperSettings, seeds: Seeds) -> Trained:
+    """Stage one, from several starts for every seed; the Sinkhorn distances tell which one is kept."""
+    gan = settings.gan
+    if gan.steps == 0:
+        return _first(words, settings, seeds), {}
+    starts = tuple(seed * gan.starts + number for seed in seeds for number in range(gan.starts))
+    transfer = _first(words, settings, starts)
+    stage = _game(task, words, transfer, settings, starts)
+    with _coarse_products():
+        stage.run(task)
+    kept = stage.best.loss.view(len(seeds), gan.starts).argmin(dim=1)
+    places = kept + gan.starts * torch.arange(len(seeds), device=kept.device)
+    chosen = tuple(each[places].clone().requires_grad_() for each in stage.best.parameters)
+    told = {seed: _DIVERGED.format(stage.name) for seed, each in enumerate(places.tolist()) if each in stage.diverged}
+    return Transfer(chosen, transfer.tied), told
+
+
+def _game(task: Task, words: Words, transfer: Transfer, settings: PaperSettings, starts: Seeds) -> Stage:
+    """Critics and maps in turn."""
+    gan, critics = settings.gan, _critics(words, settings.gan, starts)
     maps, judges = RmsProp(gan.rate), RmsProp(gan.critic_rate)
-    batches = Batches(words, settings.batch, seeds, stage=2)
-    objective, fixed = _objective(settings), words.head(settings.batch, len(seeds))
+    batches = Batches(words.frequent(gan.words), gan.batch, starts, stage=2)
+    objective, fixed = _objective(settings), words.head(settings.batch, len(starts))
 
     def judge(*given: Tensor) -> None:
         batch, noise = Batch(*given[:4]), Noise(*given[4:])
@@ -141,7 +166,7 @@ def _adversarial(task: Task, words: Words, transfer: Transfer, settings: PaperSe
     def update(step: int) -> None:
         for number, take in enumerate(turns, step * len(turns)):
             batch = batches(number)
-            noise = draw_noise(batch.source, gan, [generator_of(seed, 3, number, task.device) for seed in seeds])
+            noise = draw_noise(batch.source, gan, [generator_of(start, 3, number, task.device) for start in starts])
             take(*batch.tensors(), *noise.tensors())
 
     def loss() -> Tensor:
@@ -149,9 +174,7 @@ def _adversarial(task: Task, words: Words, transfer: Transfer, settings: PaperSe
 
     best = Best.none(transfer.parameters, gan.patience)
     learned = (maps, transfer.parameters), (judges, critics.parameters)
-    stage = Stage("adversary", gan.steps, settings.look, update, loss, transfer.parameters, best, learned)
-    with _coarse_products():
-        return _run(stage, task, transfer)
+    return Stage("adversary", gan.steps, settings.look, update, loss, transfer.parameters, best, learned)
 
 
 def _critics(words: Words, gan: GanSettings, seeds: Seeds) -> Critics:
@@ -190,17 +213,8 @@ def _by_transport(task: Task, words: Words, transfer: Transfer, settings: PaperS
     best = Best.none(transfer.parameters, settings.patience)
     learned = ((optimiser, transfer.parameters),)
     stage = Stage("transport", settings.steps, settings.look, update, loss, transfer.parameters, best, learned)
-    return _run(stage, task, transfer)
-
-
-def _run(stage: Stage, task: Task, transfer: Transfer) -> Trained:
-    """The best of a stage, and a note for every seed that diverged in it."""
     stage.run(task)
-    told = f"the {stage.name} stage diverged: its loss was no longer a number, and the best map before that was kept"
-    with torch.no_grad():
-        for parameter, best in zip(transfer.parameters, stage.best.parameters, strict=True):
-            parameter.copy_(best)
-    return transfer, dict.fromkeys(stage.diverged, told)
+    return Transfer(stage.best.parameters, transfer.tied), dict.fromkeys(stage.diverged, _DIVERGED.format(stage.name))
 
 
 def _outcome(

@@ -1,4 +1,4 @@
-"""What is minimised: equations 1 and 5 to 7 of the paper, section 3.2."""
+"""What is minimised: equations 1, 5 and 6 of the paper, section 3.2."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Best:
 
     def see(self, loss: Tensor, parameters: Sequence[Tensor], steps: int) -> None:
         """Keep what is better; a seed that is done keeps what it has. A loss that is no number is done for good."""
-        better = (loss < self.loss) & ~self.done()
+        better = loss.isfinite() & (loss < self.loss) & ~self.done()
         self.loss = torch.where(better, loss, self.loss)
         self.since = torch.where(better, 0, self.since + steps)
         self.since = torch.where(loss.isfinite(), self.since, self.since.clamp_min(self.patience))
@@ -88,7 +88,10 @@ class Stage:
     step: int = 0
 
     def run(self, task: Task) -> None:
-        """Steps until no seed improves any more."""
+        """Steps until no seed improves any more.
+
+        What was asked to stop is not kept: a later stage that began from it would go on from what no whole run has.
+        """
         self._resume(task.checkpoint.load(self.name))
         while self.step < self.steps and not bool(self.best.done().all()):
             self.update(self.step)
@@ -96,7 +99,8 @@ class Stage:
             if self.step % self.look == 0 or self.step == self.steps:
                 self._look(task)
                 if task.stopped():
-                    break
+                    return
+                task.checkpoint.save(self.name, self._tensors)
         task.checkpoint.save(self.name, self._tensors, finished=True)
 
     def _look(self, task: Task) -> None:
@@ -104,8 +108,8 @@ class Stage:
             loss = self.loss()
         self.diverged |= set((~loss.isfinite()).nonzero().flatten().tolist())
         self.best.see(loss, self.parameters, self.look)
-        task.listen(Step(self.name, self.step, self.steps, {"cost": float(self.best.loss.mean())}))
-        task.checkpoint.save(self.name, self._tensors)
+        known = self.best.loss[self.best.loss.isfinite()]
+        task.listen(Step(self.name, self.step, self.steps, {"cost": float(known.mean())} if len(known) else {}))
 
     def _tensors(self) -> dict[str, Tensor]:
         kept = {"step": torch.tensor(self.step), "best.loss": self.best.loss, "best.since": self.best.since}
@@ -125,7 +129,8 @@ class Stage:
         self.best.loss, self.best.since = kept["best.loss"], kept["best.since"]
         self.best.parameters = tuple(kept[f"best.{number}"] for number in range(len(self.best.parameters)))
         for which, (optimiser, parameters) in enumerate(self.learned):
-            optimiser.squares = tuple(kept[f"{which}.square.{number}"] for number in range(len(parameters)))
+            squares = [f"{which}.square.{number}" for number in range(len(parameters))]
+            optimiser.squares = tuple(kept[name] for name in squares if name in kept)
             with torch.no_grad():
                 for number, parameter in enumerate(parameters):
                     parameter.copy_(kept[f"{which}.parameter.{number}"])

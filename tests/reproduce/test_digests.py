@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from calque.reproduce import digests
+from calque.reproduce.digests import Digests
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Every file whose bytes were read."""
+    files, digest = [], digests._digest
+    monkeypatch.setattr(digests, "_digest", lambda file: files.append(file.name) or digest(file))
+    return files
+
+
+def test_a_file_is_read_once_and_again_when_it_changed(tmp_path, read):
+    file, kept = tmp_path / "vectors", tmp_path / "inputs.json"
+    file.write_bytes(b"one")
+    assert Digests(kept).of(file) == Digests(kept).of(file) == hashlib.sha256(b"one").hexdigest()
+    assert read == ["vectors"]
+    file.write_bytes(b"three")
+    assert Digests(kept).of(file) == hashlib.sha256(b"three").hexdigest()
+    assert read == ["vectors", "vectors"]
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", "3", '{"PATH": 7}', '{"PATH": {"mark": [3, 4]}}'])
+def test_a_damaged_record_costs_only_time(tmp_path, damage):
+    file, kept = tmp_path / "vectors", tmp_path / "inputs.json"
+    file.write_bytes(b"one")
+    kept.write_text(damage.replace("PATH", str(file.resolve())))
+    assert Digests(kept).of(file) == hashlib.sha256(b"one").hexdigest()
