@@ -6,10 +6,14 @@ import math
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from calque.alignment import Alignment, Record
 from calque.errors import CalqueError, RunError, SettingsError, UnknownWordError
-from calque.maps import LinearMap
+from calque.evaluate import score_similarity, score_translation
+from calque.evaluate.similarity import Judged
+from calque.lexicon import Lexicon
+from calque.maps import LinearMap, NetworkMap
 from calque.preprocess import Preprocessing, fit
 from calque.side import Side, map_space
 from calque.space import Space
@@ -395,5 +399,158 @@ def test_a_word_missing_from_its_file_is_called_damage_of_the_folder(alignment, 
     alignment.save(tmp_path / "run")
     words = tmp_path / "run" / "words.source.txt"
     words.write_text("".join(words.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(RunError, match="damaged"):
+        Alignment.load(tmp_path / "run")
+
+
+def network(matrix: torch.Tensor, seed: int) -> NetworkMap:
+    """Six dimensions, a hidden layer of nine, six again: near this matrix where tanh is nearly a straight line."""
+    biases = [0.1 * torch.randn(size, generator=seeded(seed)) for size in (9, 6)]
+    return NetworkMap((0.3 * torch.eye(6, 9), torch.eye(9, 6) @ matrix / 0.3), (biases[0], biases[1]))
+
+
+def two_maps(hidden: bool = False) -> Alignment:
+    """As the paper's method leaves it: queries stay; F maps candidates there, and G, not its inverse, back."""
+    pair = spaces()
+    befores = [fit(each.vectors, ("standardise",))[0] for each in pair]
+    there, blur = (torch.randn(6, 6, generator=seeded(each)) for each in (31, 32))
+    back = (torch.linalg.inv(there) + 0.2 * blur).contiguous()
+    g, f = (network(there, 40), network(back, 50)) if hidden else (LinearMap(there), LinearMap(back))
+    stay = LinearMap(torch.eye(6))
+    way_there, way_back = (Side(befores[0], stay), Side(befores[1], f)), (Side(befores[0], g), Side(befores[1], stay))
+    return Alignment.of(pair, way_there, VERDICT, RECORD, way_back)
+
+
+@pytest.fixture(params=[False, True], ids=["linear", "network"])
+def twofold(request) -> Alignment:
+    return two_maps(request.param)
+
+
+def ways(alignment: Alignment) -> dict[bool, np.ndarray]:
+    """Cosines of the words that ask with those that answer, by whether it is the way back, from the sides alone."""
+    source, target = (each.vectors for each in spaces())
+    way = alignment.returning
+    assert way is not None
+    there = alignment.source_side.apply(source), alignment.target_side.apply(target)
+    back = way.target_side.apply(target), way.source_side.apply(source)
+    return {False: cosines(*(each.numpy() for each in there)), True: cosines(*(each.numpy() for each in back))}
+
+
+def csls_of(similarity: np.ndarray) -> np.ndarray:
+    return 2 * similarity - np.sort(similarity, axis=0)[-10:].mean(axis=0)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_each_way_translates_by_its_own_map(twofold, back):
+    similarity = ways(twofold)[back]
+    words, others = (twofold.target.words, twofold.source.words)[:: 1 if back else -1]
+    for retrieval, scores in (("nn", similarity), ("csls", csls_of(similarity))):
+        got = twofold.translate(words, k=1, back=back, retrieval=retrieval)
+        assert [each.candidates[0].word for each in got] == [others[row] for row in scores.argmax(axis=1)]
+    assert [ways(twofold)[back].shape] == [(len(words), len(others))]
+
+
+def test_the_two_ways_are_not_each_others_transpose(twofold):
+    there, back = ways(twofold).values()
+    assert not np.allclose(there, back.T, atol=0.1)
+
+
+def test_the_lexicon_of_two_maps_holds_what_both_ways_choose(twofold):
+    there, back = (csls_of(each).argmax(axis=1) for each in ways(twofold).values())
+    expected = [(f"s{row}", f"t{column}") for row, column in enumerate(there) if back[column] == row]
+    assert 1 <= len(expected) < 60
+    assert [(each.source, each.target) for each in twofold.lexicon()] == expected
+
+
+def test_each_way_is_scored_by_its_own_map(twofold):
+    lexicon = Lexicon.of([(f"s{row}", f"t{row}") for row in range(60)])
+    score = score_translation(twofold, lexicon, ks=(1, 5))
+    for back, found in ((False, score.forward), (True, score.backward)):
+        similarity = ways(twofold)[back][:60]
+        for retrieval, scores in (("nn", similarity), ("csls", csls_of(ways(twofold)[back])[:60])):
+            rank = [int((row > row[place]).sum()) for place, row in enumerate(scores)]
+            assert found[retrieval].right == {k: sum(each < k for each in rank) for k in (1, 5)}
+            assert found[retrieval].asked == 60
+
+
+def test_similarity_is_that_of_the_way_there(twofold):
+    judged = [Judged(f"s{row}", f"t{row + 3}", float(row % 7)) for row in range(40)]
+    found = score_similarity(twofold, judged)
+    ours = [ways(twofold)[False][row, row + 3] for row in range(40)]
+    assert found.pearson == pytest.approx(float(np.corrcoef(ours, [each.score for each in judged])[0, 1]), abs=1e-5)
+
+
+def test_two_maps_are_saved_and_loaded(twofold, tmp_path):
+    twofold.save(tmp_path / "run")
+    got = Alignment.load(tmp_path / "run")
+    assert_same(got, twofold)
+    assert got.returning is not None
+    assert_same(got.returning, twofold.returning)
+    for back in (False, True):
+        words = (twofold.target if back else twofold.source).words
+        for retrieval in ("nn", "csls"):
+            expected = twofold.translate(words, back=back, retrieval=retrieval)
+            assert got.translate(words, back=back, retrieval=retrieval) == expected
+    assert got.lexicon(every=True) == twofold.lexicon(every=True)
+    assert [type(each.map) for each in (got.source_side, got.target_side)] == [LinearMap, type(twofold.target_side.map)]
+
+
+def test_a_folder_saved_again_is_the_same(twofold, tmp_path):
+    twofold.save(tmp_path / "run")
+    Alignment.load(tmp_path / "run").save(tmp_path / "again")
+    for name in ("maps.safetensors", "vectors.safetensors", "config.json"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_unseen_words_go_the_way_of_the_words_that_ask(twofold, back):
+    got = twofold.with_subwords(Space(("x",), torch.ones(1, 6), subwords=Spelled()), back)
+    vector = torch.tensor([[2.0, 1.0, 0.0, 0.0, 0.0, 1.0]])
+    way = twofold.returning if back else twofold
+    asking, asked = (way.target_side, way.source) if back else (way.source_side, way.target)
+    best = int((asking.apply(vector) @ asked.vectors.mT).argmax())
+    (translated,) = got.translate(["aab"], k=1, back=back, retrieval="nn")
+    assert translated.candidates[0].word == asked.words[best]
+    with pytest.raises(UnknownWordError):
+        got.translate(["aab"], back=not back)
+    with pytest.raises(UnknownWordError):
+        twofold.translate(["aab"], back=back)
+
+
+def test_a_space_with_subwords_brings_them_along_both_ways():
+    pair = [Space(each.words, each.vectors, subwords=Spelled()) for each in spaces()]
+    before = two_maps()
+    sides = (before.source_side, before.target_side), (before.returning.source_side, before.returning.target_side)
+    got = Alignment.of((pair[0], pair[1]), sides[0], VERDICT, RECORD, sides[1])
+    vector = torch.tensor([[2.0, 1.0, 0.0, 0.0, 0.0, 1.0]])
+    for back, side in ((False, sides[0][0]), (True, sides[1][1])):
+        assert torch.allclose(got.spaces(back)[0].lookup(["aab"]), side.apply(vector), atol=1e-6)
+
+
+def test_g_and_f_are_the_two_maps():
+    got = two_maps()
+    assert torch.allclose(got.forward.matrix, got.returning.source_side.map.matrix, atol=1e-6)
+    assert torch.allclose(got.backward.matrix, got.target_side.map.matrix, atol=1e-6)
+    assert not torch.allclose(got.forward.then(got.backward).matrix, torch.eye(6), atol=0.1)
+
+
+@pytest.mark.parametrize("way", ["forward", "backward"])
+def test_a_map_with_hidden_layers_has_no_matrix_and_says_so_in_one_line(way):
+    with pytest.raises(SettingsError, match=r"hidden layers.*map_source and map_target") as caught:
+        getattr(two_maps(hidden=True), way)
+    assert "\n" not in str(caught.value)
+
+
+def test_vectors_of_another_dimension_are_refused_by_a_network_too():
+    with pytest.raises(CalqueError, match="expected 6 dimensions"):
+        two_maps(hidden=True).map_target(np.zeros((3, 7), np.float32))
+
+
+def test_a_way_back_of_another_length_is_called_damage(tmp_path):
+    two_maps().save(tmp_path / "run")
+    path = tmp_path / "run" / "vectors.safetensors"
+    tensors = load_file(path)
+    tensors["back.target"] = tensors["back.target"][:-1].clone()
+    save_file(tensors, path)
     with pytest.raises(RunError, match="damaged"):
         Alignment.load(tmp_path / "run")

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.linalg
 import torch
 
-from calque.maps import LinearMap, least_squares, nearest_orthogonal, principal, procrustes, reweighted
+from calque.maps import LinearMap, NetworkMap, least_squares, nearest_orthogonal, principal, procrustes, reweighted
 
 
 def normal(*size: int, seed: int = 0) -> torch.Tensor:
@@ -208,3 +210,56 @@ def test_reweighted_from_fewer_pairs_than_dimensions_is_finite_and_short():
     for each in reweighted(source, target):
         assert bool(torch.isfinite(each.matrix).all())
         assert float(torch.linalg.matrix_norm(each.matrix, 2)) < 100
+
+
+def network(*sizes: int) -> NetworkMap:
+    ends = list(itertools.pairwise(sizes))
+    return NetworkMap(
+        tuple(normal(*each, seed=30 + place) for place, each in enumerate(ends)),
+        tuple(normal(each[1], seed=40 + place) for place, each in enumerate(ends)),
+    )
+
+
+def test_a_network_by_hand():
+    """tanh(1·2 - 2) = 0 and tanh(1·0 + ½): times 3 and 4, plus 1."""
+    made = NetworkMap(
+        (torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0], [4.0]])), (torch.tensor([-2.0, 0.5]), torch.tensor([1.0]))
+    )
+    assert float(made.apply(torch.tensor([[1.0]]))) == pytest.approx(1 + 4 * np.tanh(0.5))
+
+
+@pytest.mark.parametrize("sizes", [(4, 3), (4, 6, 3), (4, 6, 5, 3)])
+def test_a_network_is_tanh_of_every_layer_but_the_last(sizes):
+    made, vectors = network(*sizes), normal(7, 4)
+    expected = vectors.numpy()
+    for place, (weight, bias) in enumerate(zip(made.weights, made.biases, strict=True)):
+        expected = expected @ weight.numpy() + bias.numpy()
+        if place < len(made.weights) - 1:
+            expected = np.tanh(expected)
+    assert np.allclose(made.apply(vectors).numpy(), expected, atol=1e-12)
+    assert made.inputs == 4
+
+
+def test_a_network_of_one_layer_without_bias_is_a_linear_map():
+    weight, vectors = normal(4, 3, seed=1), normal(7, 4)
+    assert torch.equal(
+        NetworkMap((weight,), (torch.zeros(3).double(),)).apply(vectors), LinearMap(weight).apply(vectors)
+    )
+
+
+def test_a_network_follows_the_type_of_the_vectors():
+    assert network(4, 6, 3).apply(torch.ones(2, 4)).dtype == torch.float32
+
+
+def test_a_network_is_saved_under_any_name_among_others():
+    made, vectors = network(4, 6, 3), normal(7, 4)
+    saved = {f"map{name}": each for name, each in made.tensors().items()} | {"mapping.0.weight": normal(2, 2)}
+    again = NetworkMap.from_tensors(saved, "map")
+    assert len(again.weights) == len(again.biases) == 2
+    assert torch.equal(again.apply(vectors), made.apply(vectors))
+
+
+def test_a_linear_map_is_saved_under_its_name_alone():
+    made = LinearMap(normal(4, 3))
+    assert {name: each.tolist() for name, each in made.tensors().items()} == {"": made.matrix.tolist()}
+    assert made.inputs == 4

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 import torch
 
 from calque.alignment import Alignment
-from calque.errors import SettingsError
+from calque.errors import LexiconError, SettingsError
+from calque.lexicon import Lexicon
 from calque.maps import LinearMap
 from calque.methods.alternation import AlternationSettings
 from calque.methods.coarse_to_fine import CoarseToFineSettings
@@ -18,11 +20,23 @@ from calque.methods.search import SearchSettings
 from calque.methods.task import Outcome, Task
 from calque.preprocess import Preprocessing
 from calque.progress import Step
-from calque.recipe import METHODS, RECIPES, Kind, Recipe, changed, choose_device, find, read_recipe, run, to_toml
+from calque.recipe import (
+    METHODS,
+    RECIPES,
+    Kind,
+    Recipe,
+    changed,
+    choose_device,
+    find,
+    read_recipe,
+    run,
+    run_seeds,
+    to_toml,
+)
 from calque.side import Side
 from calque.space import Space
 from calque.transport import SinkhornSettings
-from calque.verdict import Evidence
+from calque.verdict import Evidence, judge
 
 OWN = replace(
     RECIPES["default"],
@@ -339,3 +353,202 @@ def test_a_seed_that_is_no_whole_number_is_refused(seed):
 
 def test_a_seed_of_numpy_is_a_seed(stub):
     assert run(stub, *pair(), seed=np.int64(3), device="cpu").record.seed == 3
+
+
+@dataclass
+class Seen:
+    """The tasks that a method was given."""
+
+    tasks: list[Task]
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen([])
+
+
+def learner(name: str, seen: Seen, monkeypatch: pytest.MonkeyPatch, supervised: bool, together: bool = False) -> Recipe:
+    """A recipe whose method keeps what it is given, and says so in a note of its seed."""
+
+    def method(task: Task, settings: StubSettings) -> Outcome:
+        seen.tasks.append(task)
+        task.listen(Step("learn", 1, len(settings.steps)))
+        side = Side(Preprocessing(()), LinearMap(torch.eye(2) * (task.seed + 1)))
+        return Outcome(side, side, EVIDENCE, (f"seed {task.seed}",))
+
+    def at_once(tasks: list[Task], settings: StubSettings) -> list[Outcome]:
+        return [method(each, settings) for each in tasks]
+
+    kind = Kind(method, StubSettings, supervised, at_once if together else None)
+    monkeypatch.setitem(METHODS, name, kind)
+    return Recipe(name, name, StubSettings(), "a stub")
+
+
+@pytest.fixture
+def supervised(seen, monkeypatch) -> Recipe:
+    return learner("pupil", seen, monkeypatch, supervised=True)
+
+
+@pytest.fixture
+def unsupervised(seen, monkeypatch) -> Recipe:
+    return learner("finder", seen, monkeypatch, supervised=False)
+
+
+def test_a_method_that_learns_from_pairs_is_shown_their_rows(supervised, seen):
+    """Several translations are several pairs; a word that is not in its vocabulary makes none."""
+    lexicon = Lexicon.of([("c", "x"), ("a", "z"), ("a", "y"), ("a", "none"), ("none", "x"), ("b", "none")])
+    run(supervised, *pair(), device="cpu", lexicon=lexicon)
+    rows, columns = seen.tasks[0].pairs
+    assert sorted(zip(rows.tolist(), columns.tolist(), strict=True)) == [(0, 1), (0, 2), (2, 0)]
+    assert rows.dtype == columns.dtype == torch.long
+
+
+def test_a_method_that_learns_from_none_is_shown_none(unsupervised, seen):
+    run(unsupervised, *pair(), device="cpu")
+    assert seen.tasks[0].pairs is None
+
+
+def one_line(error: pytest.ExceptionInfo[Exception]) -> str:
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_a_missing_lexicon_is_refused_before_anything_runs(supervised, seen):
+    with pytest.raises(SettingsError, match=r"'pupil' learns from word pairs.*lexicon") as caught:
+        run(supervised, *pair(), device="cpu")
+    assert one_line(caught)
+    assert seen.tasks == []
+
+
+def test_a_lexicon_for_a_method_that_learns_from_none_is_refused(unsupervised, seen):
+    with pytest.raises(SettingsError, match=r"'finder' learns from no lexicon.*leave it out") as caught:
+        run(unsupervised, *pair(), device="cpu", lexicon=Lexicon.of([("a", "x")]))
+    assert one_line(caught)
+    assert seen.tasks == []
+
+
+@pytest.mark.parametrize("pairs", [[("x", "a")], [("A", "X")], [("a", "none"), ("none", "x")], []])
+def test_a_lexicon_of_other_words_is_refused_by_name(pairs, supervised, seen):
+    with pytest.raises(LexiconError, match=rf"gold\.tsv: none of its {len(pairs)} words.*letter case") as caught:
+        run(supervised, *pair(), device="cpu", lexicon=Lexicon.of(pairs, "gold.tsv"))
+    assert one_line(caught)
+    assert seen.tasks == []
+
+
+def test_which_recipes_learn_from_a_lexicon():
+    assert {each.name for each in RECIPES.values() if each.supervised} == {
+        "mikolov2013",
+        "zhang2016",
+        "xing2015",
+        "shigeto2015",
+        "artetxe2016",
+        "artetxe2017",
+        "joulin2018",
+    }
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
+def test_seeds_run_in_their_order_each_with_its_own_result(together, seen, monkeypatch):
+    recipe, told = learner("many", seen, monkeypatch, supervised=False, together=together), list[Step]()
+    got = run_seeds(recipe, *pair(), [5, 2, np.int64(9)], "cpu", told.append)
+    assert [each.record.seed for each in got] == [5, 2, 9]
+    assert [each.record.notes for each in got] == [("seed 5",), ("seed 2",), ("seed 9",)]
+    assert [float(each.source_side.map.matrix[0, 0]) for each in got] == [6.0, 3.0, 10.0]
+    assert [each.stage for each in told] == ["learn"] * 3
+    assert [len(each.record.log) for each in got] == ([3, 3, 3] if together else [1, 1, 1])
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
+def test_one_seed_of_many_is_what_it_is_alone(together, seen, monkeypatch):
+    recipe = learner("many", seen, monkeypatch, supervised=False, together=together)
+    alone, among = run(recipe, *pair(), seed=2, device="cpu"), run_seeds(recipe, *pair(), [7, 2], "cpu")[1]
+    assert torch.equal(alone.source.vectors, among.source.vectors)
+    assert (alone.record.notes, alone.verdict, alone.record.seed) == (
+        among.record.notes,
+        among.verdict,
+        among.record.seed,
+    )
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
+def test_no_seeds_are_no_alignments(together, seen, monkeypatch):
+    assert run_seeds(learner("many", seen, monkeypatch, supervised=False, together=together), *pair(), []) == []
+    assert seen.tasks == []
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
+def test_a_method_that_needs_a_lexicon_has_no_seeds_to_run(together, seen, monkeypatch):
+    recipe = learner("many", seen, monkeypatch, supervised=True, together=together)
+    with pytest.raises(SettingsError, match="learns from word pairs"):
+        run_seeds(recipe, *pair(), [0, 1], "cpu")
+    with pytest.raises(SettingsError, match="seed"):
+        run_seeds(learner("other", seen, monkeypatch, supervised=False, together=together), *pair(), [1.5], "cpu")
+
+
+def small_pair() -> tuple[Space, Space]:
+    """A space and the same with its coordinates in another order: too few words to put a map to the test."""
+    generator = torch.Generator().manual_seed(0)
+    vectors = torch.randn(80, 5, generator=generator) * torch.linspace(2, 1, 5)
+    words = [f"w{row}" for row in range(80)]
+    return Space.of(words, vectors, name="one"), Space.of(words, vectors.flip(1), name="other")
+
+
+SHORT_PAPER = """
+base = "paper"
+[settings]
+batch = 50
+steps = 4
+look = 1
+[settings.gan]
+starts = 2
+batch = 40
+hidden = 8
+critic_steps = 2
+steps = 3
+"""
+
+
+def test_the_paper_runs_many_seeds_as_it_runs_each(tmp_path):
+    """A few steps, with two maps, and no evidence of its own."""
+    recipe = find(str(written(tmp_path, SHORT_PAPER)))
+    got = run_seeds(recipe, *small_pair(), [3, 4], "cpu")
+    alone = run(recipe, *small_pair(), seed=4, device="cpu")
+    assert got[1].returning is not None
+    assert torch.allclose(got[1].target.vectors, alone.target.vectors, atol=1e-4)
+    assert got[1].verdict == alone.verdict == judge(None)
+    assert {"adversary", "transport"} == {each["stage"] for each in got[0].record.log}
+    assert not torch.allclose(got[0].target.vectors, got[1].target.vectors, atol=0.1)
+
+
+def test_a_run_goes_on_from_its_checkpoint_and_no_other_run_does(tmp_path, monkeypatch):
+    """Killed where the map is put to the test, the training is over; with another seed it is not."""
+    recipe, place = find(str(written(tmp_path, SHORT_PAPER))), tmp_path / "run.checkpoint"
+    whole = run(recipe, *small_pair(), device="cpu")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("calque.recipe.running.witness", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(recipe, *small_pair(), device="cpu", checkpoint=place)
+    assert len(list(place.iterdir())) == 2
+    told: dict[str, list[str]] = {}
+    changes = {
+        "same": {},
+        "seed": {"seed": 1},
+        "recipe": {"recipe": replace(recipe, settings=replace(recipe.settings, rate=1e-3))},
+        "target": {"target": small_pair()[1].head(70)},
+        "counts": {"source": replace(small_pair()[0], counts=torch.arange(80.0, 0.0, -1.0))},
+    }
+    for name, change in changes.items():
+        copy = tmp_path / name
+        shutil.copytree(place, copy)
+        steps: list[Step] = []
+        given = {"recipe": recipe, "source": small_pair()[0], "target": small_pair()[1]} | change
+        again = run(**given, device="cpu", checkpoint=copy, listen=steps.append)
+        told[name] = sorted({each.stage for each in steps})
+        if name == "same":
+            assert torch.equal(again.target_side.map.matrix, whole.target_side.map.matrix)
+    assert told.pop("same") == []
+    assert all(each == ["adversary", "transport"] for each in told.values())

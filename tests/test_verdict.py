@@ -119,3 +119,45 @@ def test_where_all_words_go_to_the_same_few_nothing_else_counts():
 
 def test_one_or_two_starts_are_not_called_all():
     assert "all" not in judge(replace(LOST, crowd=0, starts=2, agreeing=1, clearance=0.0)).reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("kept", "label"), [(None, "aligned"), (1.0, "aligned"), (0.2, "aligned"), (0.1999, "failed"), (0.0, "failed")]
+)
+def test_a_map_that_its_polished_form_does_not_speak_for_has_failed(kept, label):
+    assert judge(replace(GOOD, kept=kept)).label == label
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
+def test_a_map_that_is_kept_is_no_better_for_it(kept):
+    assert judge(replace(LOST, kept=kept)).label == "failed"
+    assert judge(replace(GOOD, cycle=0.3, kept=kept)).label == ("failed" if kept == 0.0 else "doubtful")
+
+
+def test_how_much_was_kept_is_said_with_what_is_asked_for():
+    reasons = judge(replace(GOOD, kept=0.456)).reasons
+    (told,) = (each for each in reasons if "polished" in each)
+    assert "46%" in told
+    assert "20% are asked for" in told
+    assert not any("polished" in each for each in judge(GOOD).reasons)
+
+
+def test_a_map_that_was_given_is_not_called_the_best_of_the_starts():
+    """One of 32 is the map itself."""
+    told = judge(replace(GOOD, kept=0.9)).reasons[0]
+    assert "beside 31 starts that knew nothing of it the map ended at cost 0.512" in told
+    assert "best of" not in told
+
+
+def test_without_evidence_it_is_doubtful_for_one_reason():
+    verdict = judge(None)
+    assert verdict.label == str(verdict) == "doubtful"
+    assert verdict.evidence == {}
+    (reason,) = verdict.reasons
+    assert "too small" in reason
+    assert "1000 words would do" in reason
+
+
+def test_what_was_kept_stays_in_the_evidence():
+    evidence = replace(GOOD, kept=0.25)
+    assert Evidence(**judge(evidence).evidence) == evidence

@@ -451,3 +451,166 @@ class TestInterruption:
         assert (code, out) == (130, "")
         assert b"Traceback" not in terminal.seen
         assert [each.name for each in tmp_path.iterdir()] == [recipe.name]
+
+
+class TestLexicon:
+    """Recipes that learn from word pairs."""
+
+    @pytest.fixture
+    def learn(self, calque: Callable[..., Any], files: Any, tmp_path: Path) -> Callable[..., Any]:
+        arguments = ("align", files.source, files.target, "-o", tmp_path / "run", "--recipe", "xing2015")
+        return lambda *more: calque(*arguments, *more)
+
+    def test_a_recipe_that_learns_from_pairs_finds_those_it_was_not_shown(
+        self, learn: Callable[..., Any], problem: Any, tmp_path: Path
+    ) -> None:
+        few = tmp_path / "few.tsv"
+        few.write_text("".join(f"{word}\t{right}\n" for word, right in list(problem.pairs.items())[100:160]))
+        result = learn("--lexicon", few, "--limit", 200, "--json")
+        assert (result.code, result.json["verdict"]) == (0, "aligned")
+        alignment = Alignment.load(tmp_path / "run")
+        assert alignment.record.recipe["name"] == "xing2015"
+        asked = [word for word in alignment.source.words[:100] if problem.pairs[word] in alignment.target]
+        found = [each.candidates[0].word for each in alignment.translate(asked, k=1)]
+        right = [problem.pairs[word] == given for word, given in zip(asked, found, strict=True)]
+        assert sum(right) > 0.9 * len(asked) > 80
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["few.tsv", "run"]
+
+    def test_what_is_wrong_in_a_lexicon_is_noted_and_left_out(
+        self, learn: Callable[..., Any], files: Any, tmp_path: Path
+    ) -> None:
+        bad = tmp_path / "bad.tsv"
+        bad.write_bytes(files.lexicon.read_bytes() + b"a line of no pair\n")
+        result = learn("--lexicon", bad, "--limit", 99)
+        assert f"{bad}:601: left out" in result.err
+        assert result.code == 0
+
+    @pytest.fixture
+    def told(self, refused: Callable[..., str], files: Any, tmp_path: Path) -> Callable[..., str]:
+        arguments = ("align", files.source, files.target, "-o", tmp_path / "run", "--recipe", "artetxe2016")
+        return lambda *more: refused(*arguments, *more)
+
+    def test_a_missing_lexicon(self, told: Callable[..., str]) -> None:
+        line = told()
+        assert "'artetxe2016' learns from word pairs" in line
+        assert "--lexicon FILE" in line
+
+    @pytest.mark.parametrize("content", ["", "\n\n", "three words here\n"], ids=["empty", "blank", "no pair"])
+    def test_a_lexicon_without_a_pair(self, told: Callable[..., str], tmp_path: Path, content: str) -> None:
+        empty = tmp_path / "empty.tsv"
+        empty.write_text(content)
+        assert f"{empty}: no word pairs found" in told("--lexicon", empty)
+
+    def test_a_lexicon_that_is_not_there(self, told: Callable[..., str], tmp_path: Path) -> None:
+        assert f"{tmp_path / 'none.tsv'}: cannot be read" in told("--lexicon", tmp_path / "none.tsv")
+
+    def test_a_lexicon_of_another_language(self, told: Callable[..., str], tmp_path: Path) -> None:
+        other = tmp_path / "other.tsv"
+        other.write_text("chien\tHund\nchat\tKatze\n")
+        line = told("--lexicon", other)
+        assert f"{other}: none of its 2 words" in line
+        assert "letter case" in line
+
+    def test_a_missing_lexicon_is_said_before_the_vectors_are_read(
+        self, refused: Callable[..., str], tmp_path: Path
+    ) -> None:
+        missing = tmp_path / "none.vec"
+        told = refused("align", missing, missing, "-o", tmp_path / "run", "--recipe", "joulin2018")
+        assert "learns from word pairs" in told
+
+
+TRAINING = """
+base = "paper"
+[settings]
+batch = 128
+steps = 5
+look = 1
+[settings.gan]
+starts = 2
+batch = 64
+hidden = 16
+critic_steps = 2
+steps = 4
+"""
+"""The paper's training, cut to nine looks."""
+
+KILLED = """
+import os, signal, sys
+from functools import partial
+from calque.recipe import running
+from calque.recipe.checkpoint import FileCheckpoint
+
+class Killed(FileCheckpoint):
+    saves = 0
+    def save(self, stage, tensors, finished=False):
+        super().save(stage, tensors, finished)
+        self.saves += 1
+        if self.saves == {saves}:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+running.FileCheckpoint = partial(Killed, seconds=0.0)
+from calque.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command, keeping its state at every look, and killed by the system after so many."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+class TestKilled:
+    @pytest.fixture
+    def small(self, noise_files: Any, recipe_file: Callable[[str], Path]) -> tuple[object, ...]:
+        """Too few words to put a map to the test: the training alone matters here."""
+        return ("align", *noise_files, "--recipe", recipe_file(TRAINING), "--limit", 99, "--device", "cpu", "--seed", 3)
+
+    def kill(self, saves: int, *arguments: object) -> None:
+        command = [sys.executable, "-c", KILLED.format(saves=saves), *map(str, arguments)]
+        ended = subprocess.run(command, capture_output=True, timeout=120, check=False)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+        assert ended.stdout == b""
+
+    def test_run_again_it_goes_on_to_the_same_maps_to_the_byte(
+        self, calque: Callable[..., Any], small: tuple[object, ...], tmp_path: Path
+    ) -> None:
+        whole, run, state = tmp_path / "whole", tmp_path / "run", tmp_path / "run.checkpoint"
+        assert calque(*small, "-o", whole).code == 0
+        self.kill(3, *small, "-o", run)
+        assert not run.exists()
+        assert [each.name.split(".")[0] for each in state.iterdir()] == ["adversary"]
+        self.kill(5, *small, "-o", run)
+        assert {each.name.split(".")[0] for each in state.iterdir()} == {"adversary", "transport"}
+        again = calque(*small, "-o", run)
+        assert again.code == 0
+        assert f"{state}: is there from an earlier run" in again.err
+        assert not state.exists()
+        assert {each.name for each in run.iterdir()} == RUN_FILES
+        for name in ("maps.safetensors", "vectors.safetensors", "words.source.txt", "words.target.txt"):
+            assert (run / name).read_bytes() == (whole / name).read_bytes()
+        looks = [(each["stage"], each["number"]) for each in Alignment.load(run).record.log]
+        assert looks == [("transport", 4), ("transport", 5)]
+
+    def test_after_success_nothing_is_left_beside_the_run(
+        self, calque: Callable[..., Any], small: tuple[object, ...], tmp_path: Path
+    ) -> None:
+        result = calque(*small, "-o", tmp_path / "run", "--json")
+        assert (result.code, result.json["verdict"], result.err) == (0, "doubtful", "")
+        assert "too small" in result.json["reasons"][0]
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["recipe.toml", "run"]
+
+    def test_a_folder_of_ones_own_beside_the_run_is_left_alone(
+        self, calque: Callable[..., Any], small: tuple[object, ...], tmp_path: Path
+    ) -> None:
+        mine = tmp_path / "run.checkpoint"
+        mine.mkdir()
+        (mine / "epoch-3.safetensors").write_text("days of training")
+        assert calque(*small, "-o", tmp_path / "run").code == 0
+        assert [each.name for each in mine.iterdir()] == ["epoch-3.safetensors"]
+
+    def test_a_state_of_another_run_is_not_gone_on_from(
+        self, calque: Callable[..., Any], small: tuple[object, ...], tmp_path: Path
+    ) -> None:
+        self.kill(3, *small, "-o", tmp_path / "run")
+        other = (*small[:-1], 4)
+        assert calque(*other, "-o", tmp_path / "run").code == 0
+        assert calque(*other, "-o", tmp_path / "whole").code == 0
+        name = "maps.safetensors"
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
