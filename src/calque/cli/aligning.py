@@ -33,7 +33,7 @@ def run(command: Align) -> int:
     target = _read(command, command.target, command.target_counts)
     reading = time.monotonic() - began
     checkpoint = command.output.with_name(f"{command.output.name}.checkpoint")
-    if checkpoint.is_dir():
+    if any(checkpoint.glob("*.state")):
         command.say(f"{checkpoint}: is there from an earlier run; if that was the same, this one goes on from it")
     with live.interruptible() as stopped:
         with live.bars(not command.quiet) as listen:

@@ -14,7 +14,6 @@ from calque.methods.baselines import adversary
 from calque.methods.baselines.adversary import (
     Network,
     Noise,
-    Repeated,
     batches,
     by_inputs,
     deltas,
@@ -35,6 +34,7 @@ from calque.methods.baselines.conneau2017 import (
     train_discriminator,
     trained_map,
 )
+from calque.methods.recorded import Recorded
 from calque.methods.task import Outcome, Task
 from calque.preprocess import unit
 from calque.progress import Step
@@ -173,7 +173,7 @@ def test_generators_are_decided_by_the_seed_and_apart_from_each_other():
 
 def test_a_repeated_step_is_the_step():
     total = torch.zeros(2)
-    step = Repeated(lambda one, other: total.add_(one * other))
+    step = Recorded(lambda one, other: total.add_(one * other))
     for number in range(4):
         step(torch.full((2,), float(number)), torch.tensor([1.0, 10.0]))
     assert total.tolist() == [6, 60]
@@ -185,7 +185,7 @@ def test_a_step_recorded_on_a_gpu_is_the_step():
     matrices = []
     for device in (CPU, torch.device("cuda")):
         game = Game(source.vectors.to(device), target.vectors.to(device), 0, SMALL)
-        game.play(20, Repeated(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
+        game.play(20, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
         matrices.append(game.matrix.cpu())
     assert torch.allclose(*matrices, atol=1e-3)
 
@@ -291,7 +291,7 @@ def test_a_game_is_held_near_the_orthogonal_maps():
     eye, distances = torch.eye(DIMENSION), []
     for beta in (0.0, 0.01, 0.1):
         game = Game(source.vectors, target.vectors, 0, replace(SMALL, beta=beta))
-        game.play(60, Repeated(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
+        game.play(60, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
         distances.append(float((game.matrix.mT @ game.matrix - eye).norm()))
         assert float((game.matrix - eye).norm()) > 0.5
     assert distances[0] > distances[1] > 2 * distances[2]

@@ -9,7 +9,7 @@ same on every device; on a GPU a step is recorded once and replayed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -178,38 +178,6 @@ def gaussian_noise(deviation: float, generator: torch.Generator, like: Tensor, w
     """Factors of mean 1 and this deviation."""
     drawn = torch.randn(max(TABLE_LENGTH, 4 * window), generator=generator)
     return Noise((1.0 + deviation * drawn).to(like), generator)
-
-
-class Repeated:
-    """A step that is taken again and again, on inputs of the same shapes; on a GPU it is recorded and replayed.
-
-    Hundreds of small operations then cost one launch. The step may change tensors in place, but must not rebind them.
-    """
-
-    def __init__(self, step: Callable[..., None]) -> None:
-        self._step, self._calls = step, 0
-        self._held: list[Tensor] = []
-        self._graph: torch.cuda.CUDAGraph | None = None
-
-    def __call__(self, *inputs: Tensor) -> None:
-        """Take the step once."""
-        self._calls += 1
-        # The first is taken as it is also on a GPU: libraries set themselves up then, which cannot be recorded.
-        if inputs[0].device.type != "cuda" or self._calls == 1:
-            self._step(*inputs)
-            return
-        if self._graph is None:
-            self._record(inputs)
-        for held, given in zip(self._held, inputs, strict=True):
-            held.copy_(given)
-        assert self._graph is not None
-        self._graph.replay()
-
-    def _record(self, inputs: Sequence[Tensor]) -> None:
-        self._held = [each.clone() for each in inputs]
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._step(*self._held)
 
 
 def check_dimensions(task: Task) -> None:

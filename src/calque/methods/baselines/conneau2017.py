@@ -37,7 +37,6 @@ from calque.errors import SettingsError
 from calque.maps import LinearMap, procrustes
 from calque.methods.baselines.adversary import (
     Network,
-    Repeated,
     batches,
     by_inputs,
     check_dimensions,
@@ -46,6 +45,7 @@ from calque.methods.baselines.adversary import (
     generators,
     look,
 )
+from calque.methods.recorded import Recorded
 from calque.methods.task import Outcome, Task
 from calque.preprocess import check_steps, fit, unit
 from calque.progress import Step
@@ -157,7 +157,7 @@ class Game:
         self.labels = torch.full((2 * batch, 1), settings.smoothing).to(source)
         self.labels[:batch] = 1 - settings.smoothing
 
-    def play(self, updates: int, update: Repeated) -> None:
+    def play(self, updates: int, update: Recorded) -> None:
         """So many updates of the map."""
         for _ in range(updates):
             update(next(self.rows), next(self.columns), self.noise.cut(*self.window))
@@ -209,7 +209,7 @@ def play(source: Tensor, target: Tensor, task: Task, settings: Conneau2017Settin
 
 def _play_epoch(game: Game, epoch: int, rate: float, task: Task) -> None:
     settings = game.settings
-    update = Repeated(partial(game.update, rate=rate))
+    update = Recorded(partial(game.update, rate=rate))
     ends = [settings.updates * part // TOLD_AN_EPOCH for part in range(TOLD_AN_EPOCH + 1)]
     for part in range(TOLD_AN_EPOCH):
         if task.stopped():

@@ -42,7 +42,6 @@ from calque.methods.alternation import random_rotation
 from calque.methods.baselines.adversary import (
     Adam,
     Network,
-    Repeated,
     batches,
     by_inputs,
     check_dimensions,
@@ -51,6 +50,7 @@ from calque.methods.baselines.adversary import (
     generators,
     look,
 )
+from calque.methods.recorded import Recorded
 from calque.methods.task import Outcome, Task
 from calque.preprocess import fit
 from calque.progress import Step
@@ -165,7 +165,7 @@ class Game:
         self.columns = batches(weights[1], batch, words, device)
         self.labels = torch.cat([torch.ones(batch, 1), torch.zeros(batch, 1)]).to(self.source)
         self.total = torch.zeros((), dtype=torch.float64, device=device)
-        self._step = Repeated(self.step)
+        self._step = Recorded(self.step)
 
     def play(self, steps: int) -> float:
         """So many steps; the mean loss of G over them."""

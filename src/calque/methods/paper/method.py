@@ -20,9 +20,9 @@ from calque.maps import LinearMap
 from calque.methods.paper.batches import Batches, Words, generator_of
 from calque.methods.paper.gan import Critics, GanSettings, Noise, critic_loss, draw_noise, first_critics, map_loss
 from calque.methods.paper.objective import Batch, Cost, Directions, Objective
-from calque.methods.paper.recorded import Recorded
 from calque.methods.paper.stage import Best, RmsProp, Stage
 from calque.methods.paper.transfer import Transfer, Variant, first_transfer
+from calque.methods.recorded import Recorded
 from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, fit
 from calque.side import Side
@@ -161,7 +161,7 @@ def _game(task: Task, words: Words, transfer: Transfer, settings: PaperSettings,
         batch, noise = Batch(*given[:4]), Noise(*given[4:])
         maps.step(transfer.parameters, map_loss(critics, transfer, batch, noise, gan.back_translation))
 
-    turns = [Recorded(judge, True)] * gan.critic_steps + [Recorded(move, True)]
+    turns = [Recorded(judge)] * gan.critic_steps + [Recorded(move)]
 
     def update(step: int) -> None:
         for number, take in enumerate(turns, step * len(turns)):

@@ -93,6 +93,8 @@ class Stage:
         What was asked to stop is not kept: a later stage that began from it would go on from what no whole run has.
         """
         self._resume(task.checkpoint.load(self.name))
+        if self.step == 0 and self.steps > 0:
+            self._compare(0)
         while self.step < self.steps and not bool(self.best.done().all()):
             self.update(self.step)
             self.step += 1
@@ -103,11 +105,15 @@ class Stage:
                 task.checkpoint.save(self.name, self._tensors)
         task.checkpoint.save(self.name, self._tensors, finished=True)
 
-    def _look(self, task: Task) -> None:
+    def _compare(self, steps: int) -> None:
+        """The present parameters with the best so far; the first ones count, so that it cannot end worse than it began."""
         with torch.no_grad():
             loss = self.loss()
         self.diverged |= set((~loss.isfinite()).nonzero().flatten().tolist())
-        self.best.see(loss, self.parameters, self.look)
+        self.best.see(loss, self.parameters, steps)
+
+    def _look(self, task: Task) -> None:
+        self._compare(self.look)
         known = self.best.loss[self.best.loss.isfinite()]
         task.listen(Step(self.name, self.step, self.steps, {"cost": float(known.mean())} if len(known) else {}))
 

@@ -18,7 +18,7 @@ class Recorded:
     replayed: the same kernels in the same order.
     """
 
-    def __init__(self, function: Callable[..., None], recordable: bool) -> None:
+    def __init__(self, function: Callable[..., None], recordable: bool = True) -> None:
         self.function, self.recordable, self.calls = function, recordable, 0
         self.inputs: tuple[Tensor, ...] = ()
 

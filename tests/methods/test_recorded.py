@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.methods.paper.recorded import WARM_UP, Recorded
+from calque.methods.recorded import WARM_UP, Recorded
 
 
 @pytest.mark.parametrize("recordable", [True, False])
