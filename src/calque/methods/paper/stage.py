@@ -106,7 +106,7 @@ class Stage:
         task.checkpoint.save(self.name, self._tensors, finished=True)
 
     def _compare(self, steps: int) -> None:
-        """The present parameters with the best so far; the first ones count, so that no stage ends worse than it began."""
+        """The present parameters with the best so far; the first ones count: no stage ends worse than it began."""
         with torch.no_grad():
             loss = self.loss()
         self.diverged |= set((~loss.isfinite()).nonzero().flatten().tolist())
