@@ -194,7 +194,7 @@ def test_vocabularies_of_other_sizes(task):
 @pytest.mark.parametrize(
     "change",
     [
-        {"gradient": "fixed-point"},
+        {"gradient": "iterations"},
         {"cost": "euclidean"},
         {"directions": "forward"},
         {"back_translation": 0.0},
