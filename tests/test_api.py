@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import calque
-from calque.errors import CalqueError, DataWarning, RunError, SettingsError, SpaceError, UnknownWordError
+from calque.errors import CalqueError, DataWarning, LexiconError, RunError, SettingsError, SpaceError, UnknownWordError
 from calque.progress import Step
 from calque.recipe import Recipe, read_recipe
 
@@ -315,3 +315,9 @@ class TestAligner:
 def test_what_is_no_space_is_refused_with_the_way_to_one(given: Any) -> None:
     with pytest.raises(CalqueError, match=r"expected a Space; calque\.load reads files, align_arrays takes arrays"):
         calque.align(given, given)
+
+
+@pytest.mark.parametrize("given", ["gold.tsv", {"perro": "dog"}, [("perro", "dog")]])
+def test_a_lexicon_of_another_type_is_refused_in_one_line(given, problem):
+    with pytest.raises(LexiconError, match=r"expected a Lexicon; calque\.read_lexicon\(path\)\.lexicon is one"):
+        calque.align(problem.source, problem.target, recipe="xing2015", lexicon=given)

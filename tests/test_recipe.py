@@ -552,3 +552,9 @@ def test_a_run_goes_on_from_its_checkpoint_and_no_other_run_does(tmp_path, monke
             assert torch.equal(again.target_side.map.matrix, whole.target_side.map.matrix)
     assert told.pop("same") == []
     assert all(each == ["adversary", "transport"] for each in told.values())
+
+
+@pytest.mark.parametrize("seed", [2**62, -(2**62), 2**70])
+def test_a_seed_too_long_for_any_generator_is_refused(seed, stub, problem):
+    with pytest.raises(SettingsError, match="at most 62 bits"):
+        run(stub, problem.source, problem.target, seed)

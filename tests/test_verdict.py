@@ -122,7 +122,15 @@ def test_one_or_two_starts_are_not_called_all():
 
 
 @pytest.mark.parametrize(
-    ("kept", "label"), [(None, "aligned"), (1.0, "aligned"), (0.2, "aligned"), (0.1999, "failed"), (0.0, "failed")]
+    ("kept", "label"),
+    [
+        (None, "aligned"),
+        (1.0, "aligned"),
+        (0.4, "aligned"),
+        (0.3999, "doubtful"),
+        (0.2, "doubtful"),
+        (0.1999, "failed"),
+    ],
 )
 def test_a_map_that_its_polished_form_does_not_speak_for_has_failed(kept, label):
     assert judge(replace(GOOD, kept=kept)).label == label
@@ -138,7 +146,7 @@ def test_how_much_was_kept_is_said_with_what_is_asked_for():
     reasons = judge(replace(GOOD, kept=0.456)).reasons
     (told,) = (each for each in reasons if "polished" in each)
     assert "46%" in told
-    assert "20% are asked for" in told
+    assert "40% are asked for" in told
     assert not any("polished" in each for each in judge(GOOD).reasons)
 
 
@@ -161,3 +169,28 @@ def test_without_evidence_it_is_doubtful_for_one_reason():
 def test_what_was_kept_stays_in_the_evidence():
     evidence = replace(GOOD, kept=0.25)
     assert Evidence(**judge(evidence).evidence) == evidence
+
+
+def test_half_the_clearance_is_something_for_a_map_that_came_from_elsewhere():
+    """That no blind start finds it says little against a map that was learned from a dictionary."""
+    unfound = replace(LOST, agreeing=0, clearance=3.0)
+    assert judge(replace(unfound, kept=0.5)).label == "doubtful"
+    assert judge(replace(unfound, kept=0.5, clearance=2.99)).label == "failed"
+    assert judge(unfound).label == "failed"
+
+
+def test_evidence_that_was_cut_short_condemns_no_map():
+    short = replace(LOST, crowd=0, starts=2, clearance=0.0, gave_up="it was interrupted", interrupted=True)
+    assert judge(replace(short, kept=0.9)).label == "doubtful"
+    assert judge(replace(short, kept=0.1)).label == "failed"
+    assert judge(short).label == "failed"
+
+
+def test_a_poor_likeness_is_told_what_would_help_it():
+    assert "more word pairs" in judge(replace(GOOD, kept=0.3)).reasons[-1]
+
+
+def test_a_cost_above_the_crowds_is_not_told_in_deviations():
+    told = judge(replace(LOST, clearance=-126447.6)).reasons[0]
+    assert "worse than those that went elsewhere, at 0.845" in told
+    assert "deviations" not in told

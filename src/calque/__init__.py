@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from calque.alignment import Alignment, Translation
     from calque.api import Aligner, align, align_arrays
     from calque.formats import load, read, write
-    from calque.lexicon import Lexicon
+    from calque.lexicon import Lexicon, read_lexicon
     from calque.space import Space
     from calque.verdict import Verdict
 
@@ -29,6 +29,7 @@ _HOMES = {
     "align_arrays": "calque.api",
     "load": "calque.formats",
     "read": "calque.formats",
+    "read_lexicon": "calque.lexicon",
     "write": "calque.formats",
 }
 
@@ -43,6 +44,7 @@ __all__ = [
     "align_arrays",
     "load",
     "read",
+    "read_lexicon",
     "write",
 ]
 

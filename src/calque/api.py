@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from calque.alignment import Alignment
-from calque.errors import CalqueError, SpaceError
+from calque.errors import CalqueError, LexiconError, SpaceError
 from calque.lexicon import Lexicon
 from calque.progress import Listen, never, quiet
 from calque.recipe import Recipe, find, run
@@ -34,6 +34,10 @@ def align(
             raise SpaceError(
                 f"found {type(given).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
             )
+    if lexicon is not None and not isinstance(lexicon, Lexicon):
+        raise LexiconError(
+            f"found a {type(lexicon).__name__} as lexicon, expected a Lexicon; calque.read_lexicon(path).lexicon is one"
+        )
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
     return run(chosen, source, target, seed, device, listen, stopped, lexicon)
 

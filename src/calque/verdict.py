@@ -22,6 +22,8 @@ COLLAPSED = 0.05
 """Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
 KEPT = 0.2
 """A map that translates fewer words than this as its polished form does is not the map that the evidence speaks for."""
+MOSTLY_KEPT = 0.4
+"""Below this it is a poor likeness: right maps kept 54 to 84 %, one that was right for one word in eight 24 %."""
 ENOUGH = 1000
 FEW_STARTS = 6
 """So many starts are too few to speak of all of them."""
@@ -53,6 +55,8 @@ class Evidence:
     """Why it ended otherwise."""
     words: int
     """The smaller of the two vocabularies."""
+    interrupted: bool = False
+    """Whether somebody asked to stop before the evidence was complete."""
     kept: float | None = None
     """For a map that was not found by the search: the share of the frequent words that it translates as it does once
     polished like a start. The figures above are then those of its polished form."""
@@ -83,11 +87,17 @@ def _label(evidence: Evidence) -> Label:
     if evidence.cycle < COLLAPSED or (evidence.kept is not None and evidence.kept < KEPT):
         return "failed"
     consistent = evidence.crowd == 0 or evidence.cycle >= MORE_CONSISTENT * evidence.crowd_cycle
-    if evidence.confirmed and consistent:
+    like_itself = evidence.kept is None or evidence.kept >= MOSTLY_KEPT
+    if evidence.confirmed and consistent and like_itself:
         return "aligned"
-    if evidence.confirmed or evidence.clearance >= CLEAR or (evidence.agreeing > 0 and evidence.clearance >= CLEAR / 2):
-        return "doubtful"
-    return "failed"
+    return "doubtful" if evidence.confirmed or _something_speaks_for(evidence) else "failed"
+
+
+def _something_speaks_for(evidence: Evidence) -> bool:
+    """Clear of the crowd alone; or half as clear, where a start agrees or the map came from elsewhere than a start."""
+    if evidence.clearance >= CLEAR or (evidence.interrupted and evidence.kept is not None):
+        return True
+    return evidence.clearance >= CLEAR / 2 and (evidence.agreeing > 0 or evidence.kept is not None)
 
 
 def _reasons(evidence: Evidence) -> tuple[str, ...]:
@@ -103,7 +113,7 @@ def _reasons(evidence: Evidence) -> tuple[str, ...]:
     if evidence.kept is not None:
         told.append(
             f"all this of the map once polished like a start: of the frequent words it translated {evidence.kept:.0%} "
-            f"so already; {KEPT:.0%} are asked for"
+            f"so already; {MOSTLY_KEPT:.0%} are asked for"
         )
     if evidence.gave_up:
         told.append(f"the search ended because {evidence.gave_up}")
@@ -119,6 +129,8 @@ def _distance(evidence: Evidence) -> str:
         best = f"beside {evidence.starts - 1} starts that knew nothing of it the map ended at cost {evidence.cost:.3f}"
     if evidence.clearance == 0.0:
         return f"{best}; too few ended elsewhere ({evidence.crowd}) to measure how clear of them it is"
+    if evidence.clearance < 0:
+        return f"{best}, worse than those that went elsewhere, at {evidence.crowd_cost:.3f}"
     return (
         f"{best}, those that went elsewhere at {evidence.crowd_cost:.3f}: "
         f"{evidence.clearance:.1f} deviations apart; {CLEAR:g} are asked for"
@@ -128,5 +140,7 @@ def _distance(evidence: Evidence) -> str:
 def _advice(label: Label, evidence: Evidence) -> tuple[str, ...]:
     if label == "aligned":
         return ()
+    if evidence.confirmed and evidence.kept is not None and evidence.kept < MOSTLY_KEPT:
+        return ("what would help: more word pairs, or the recipe 'default', which needs none",)
     few = f"more words ({evidence.words} in the smaller vocabulary)" if evidence.words < 2000 else "more text"
     return (f"what would help: {few}, vectors trained on more similar texts, word frequencies, or another seed",)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calque import store
 from calque.alignment import Alignment
 from calque.cli import live, show
-from calque.errors import SettingsError
+from calque.errors import RunError, SettingsError
 from calque.formats import read
 from calque.lexicon import Lexicon, read_lexicon
 from calque.recipe import Recipe, find, forget
@@ -32,16 +32,17 @@ def run(command: Align) -> int:
     source = _read(command, command.source, command.source_counts)
     target = _read(command, command.target, command.target_counts)
     reading = time.monotonic() - began
-    checkpoint = command.output.with_name(f"{command.output.name}.checkpoint")
-    if any(checkpoint.glob("*.state")):
-        command.say(f"{checkpoint}: is there from an earlier run; if that was the same, this one goes on from it")
+    checkpoint = _checkpoint(command) if recipe.resumes else None
     with live.interruptible() as stopped:
         with live.bars(not command.quiet) as listen:
             alignment = run_recipe(
                 recipe, source, target, command.seed, command.device, listen, stopped, lexicon, checkpoint
             )
         alignment.save(command.output, command.overwrite)
-    forget(checkpoint)
+    if checkpoint is not None and alignment.record.interrupted:
+        command.say(f"interrupted: {checkpoint} stays; the same command with --overwrite goes on from it")
+    elif checkpoint is not None:
+        forget(checkpoint)
     tell(command, alignment, command.output, reading)
     return exit_code(alignment)
 
@@ -72,6 +73,19 @@ def exit_code(alignment: Alignment) -> int:
     if alignment.record.interrupted:
         return INTERRUPTED
     return FAILED if alignment.verdict.label == "failed" else 0
+
+
+def _checkpoint(command: Align) -> Path:
+    """Where training leaves its state: beside the run folder."""
+    place = command.output.resolve()
+    checkpoint = place.with_name(f"{place.name}.checkpoint")
+    if checkpoint.exists() and not checkpoint.is_dir():
+        raise RunError(
+            f"{checkpoint}: is not a folder, but training keeps its state there; rename it, or choose another -o"
+        )
+    if any(checkpoint.glob("*.state")):
+        command.say(f"{checkpoint}: is there from an earlier run; if that was the same, this one goes on from it")
+    return checkpoint
 
 
 def _lexicon(command: Align, recipe: Recipe) -> Lexicon | None:

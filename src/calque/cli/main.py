@@ -16,7 +16,7 @@ from calque import __version__
 from calque.cli.commands import COMMANDS
 from calque.errors import CalqueError
 
-BUG, WRONG, FAILED, INTERRUPTED = 1, 2, 3, 130
+BUG, WRONG, INTERRUPTED = 1, 2, 130
 
 DESCRIPTION = (
     "calque carries word meaning from one embedding space to another, with no dictionary. "

@@ -91,6 +91,7 @@ def _evidence(task: Task, standing: Standing, starts: int, confirmed: bool, kept
         gave_up="" if confirmed else _why(task),
         words=min(len(task.source), len(task.target)),
         kept=kept,
+        interrupted=task.stopped() and not confirmed,
     )
 
 

@@ -144,9 +144,12 @@ def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock, judg
 
 def _whole(seed: Any) -> int:
     try:
-        return operator.index(seed)
+        whole = operator.index(seed)
     except TypeError:
         raise SettingsError(f"seed is {seed!r}; expected a whole number") from None
+    if not -(2**62) < whole < 2**62:
+        raise SettingsError(f"seed is {whole}; expected a whole number of at most 62 bits")
+    return whole
 
 
 class _Clock:

@@ -31,11 +31,13 @@ class Kind:
     """Whether it learns from word pairs; no other method is ever shown any."""
     together: Callable[[Sequence[Task], Any], list[Outcome]] | None = None
     """Many tasks that differ in their seed alone, as one batch, where the method can."""
+    resumes: bool = False
+    """Whether it leaves its state at checkpoints, and goes on from there."""
 
 
 METHODS = {
     "coarse-to-fine": Kind(coarse_to_fine, CoarseToFineSettings),
-    "paper": Kind(paper, PaperSettings, together=paper_together),
+    "paper": Kind(paper, PaperSettings, together=paper_together, resumes=True),
     "mikolov2013": Kind(mikolov2013, Mikolov2013Settings, supervised=True),
     "zhang2016": Kind(zhang2016, Zhang2016Settings, supervised=True),
     "xing2015": Kind(xing2015, Xing2015Settings, supervised=True),
@@ -65,6 +67,11 @@ class Recipe:
     def supervised(self) -> bool:
         """Whether it learns from word pairs, and so needs a lexicon."""
         return self.method in METHODS and METHODS[self.method].supervised
+
+    @property
+    def resumes(self) -> bool:
+        """Whether it can go on from a checkpoint."""
+        return self.method in METHODS and METHODS[self.method].resumes
 
 
 _PUBLISHED = (

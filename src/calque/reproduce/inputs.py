@@ -10,8 +10,6 @@ from calque.reproduce.tables import Table, turned
 
 MOST_FREQUENT = 200_000
 """So many words of each language are read and searched on LEX-C, as the paper did."""
-COUNTS = {"we-z": True, "europarl": True, "fasttext": False}
-"""Which vectors come with word counts."""
 
 
 @dataclass(frozen=True)

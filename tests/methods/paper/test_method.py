@@ -244,8 +244,8 @@ def test_of_several_starts_the_one_of_the_lowest_distance_is_kept(task):
 
 def test_asked_to_stop_it_returns_the_best_so_far(task):
     told: list[Step] = []
-    outcome = paper(replace(task, listen=told.append, stopped=lambda: True), SHORT)
-    assert [(each.stage, each.number) for each in told] == [("adversary", 2), ("transport", 2)]
+    outcome = paper(replace(task, listen=told.append, stopped=lambda: len(told) > 0), SHORT)
+    assert [(each.stage, each.number) for each in told] == [("adversary", 2)]
     assert all(bool(each.isfinite().all()) for each in parameters(outcome))
 
 

@@ -157,9 +157,15 @@ def test_a_seed_that_was_never_a_number_keeps_its_first_map_and_no_cost_is_told_
 def test_asked_to_stop_it_ends_with_the_best_so_far_and_leaves_nothing_to_go_on_from():
     """A second stage begins from what the first was stopped at; to go on from there would mix two runs."""
     kept, stage = Kept(), stage_of(lambda step: [-step, -step])
-    stage.run(replace(TASK, stopped=lambda: True, checkpoint=kept))
-    assert (stage.step, stage.best.parameters[0].tolist()) == (2, [2.0, 2.0])
+    stage.run(replace(TASK, stopped=lambda: stage.step >= 1, checkpoint=kept))
+    assert (stage.step, stage.best.parameters[0].tolist()) == (1, [1.0, 1.0])
     assert kept.saves == 0
+
+
+def test_asked_to_stop_before_it_began_it_takes_no_step():
+    stage = stage_of(lambda step: [-step, -step])
+    stage.run(replace(TASK, stopped=lambda: True))
+    assert (stage.step, stage.best.parameters[0].tolist()) == (0, [0.0, 0.0])
 
 
 def trained(kept: Kept, steps: int = 12, told: list[Step] | None = None) -> Stage:

@@ -140,7 +140,7 @@ class Drop:
     def sharper(self, loss: float) -> bool:
         """Hear the next loss: whether it lies deeper below the highest before it than any other did."""
         depth, self.highest = self.highest - loss, max(self.highest, loss)
-        if depth <= self.depth:
+        if not depth > self.depth:
             return False
         self.depth = depth
         return True

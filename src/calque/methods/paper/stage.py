@@ -26,7 +26,7 @@ class RmsProp:
 
     def step(self, parameters: Sequence[Tensor], loss: Tensor) -> None:
         """Move the parameters down the gradient of the summed losses: seeds share no parameter, and so no gradient."""
-        gradients = torch.autograd.grad(loss.sum(), parameters)
+        gradients = torch.autograd.grad(loss.sum(), parameters, allow_unused=True, materialize_grads=True)
         self.squares = self.squares or tuple(torch.zeros_like(each) for each in parameters)
         with torch.no_grad():
             for parameter, square, gradient in zip(parameters, self.squares, gradients, strict=True):
@@ -96,9 +96,11 @@ class Stage:
         if self.step == 0 and self.steps > 0:
             self._compare(0)
         while self.step < self.steps and not bool(self.best.done().all()):
+            if task.stopped():
+                return
             self.update(self.step)
             self.step += 1
-            if self.step % self.look == 0 or self.step == self.steps:
+            if self.step % self.look == 0 or self.step == self.steps or task.stopped():
                 self._look(task)
                 if task.stopped():
                     return
