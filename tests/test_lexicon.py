@@ -151,3 +151,11 @@ def test_a_folder_and_a_missing_file_are_named(tmp_path):
 def test_the_name_is_the_path(write):
     path = write("a b\n")
     assert read_lexicon(str(path)).lexicon.name == read_lexicon(path).lexicon.name == str(path)
+
+
+def test_a_file_of_something_else_is_told_in_a_few_lines(tmp_path):
+    path = tmp_path / "vectors.vec"
+    path.write_text("600 20\n" + "word 0.1 0.2 0.3\n" * 600)
+    notes = read_lexicon(path).notes
+    assert len(notes) == 11
+    assert notes[-1] == f"{path}: left out 590 more lines that are no pair of words"

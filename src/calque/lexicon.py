@@ -10,6 +10,7 @@ from pathlib import Path
 
 from calque.errors import LexiconError
 
+MOST_NOTES = 10
 _CONFIDENCE = re.compile(r"[01]\.\d+")
 
 
@@ -66,7 +67,14 @@ def read_lexicon(path: str | os.PathLike[str], strict: bool = False) -> LexiconR
         pairs.append((fields[0], fields[1]))
     if not pairs:
         raise LexiconError(f"{path}: no word pairs found; expected 'source<TAB>target' on each line")
-    return LexiconReading(Lexicon.of(pairs, str(path)), tuple(notes))
+    return LexiconReading(Lexicon.of(pairs, str(path)), _shortened(notes, path))
+
+
+def _shortened(notes: list[str], path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The first few, and how many more: the wrong file would otherwise fill the screen."""
+    if len(notes) <= MOST_NOTES:
+        return tuple(notes)
+    return (*notes[:MOST_NOTES], f"{path}: left out {len(notes) - MOST_NOTES} more lines that are no pair of words")
 
 
 def _fields(line: str, tabs: bool) -> list[str]:

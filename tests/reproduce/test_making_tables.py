@@ -73,6 +73,15 @@ class TestResult:
         row = next(each for each in grid.plan.entrants if each.name == "default")
         assert grid.cell(row, "es-en", Measure()).asked == world.WORDS / 4
 
+    def test_rows_made_earlier_stay_in_the_table(self, make, solver):
+        make(methods=["mikolov2013"], pairs=["es-en"])
+        before = len(solver.calls)
+        grid = make(methods=["default"], pairs=["es-en"])
+        assert [each.name for each in grid.plan.entrants] == ["mikolov2013", "default"]
+        row = grid.plan.entrants[0]
+        assert len(grid.cell(row, "es-en", Measure()).values) == 2
+        assert all(name == "default" for name, _ in solver.calls[before:])
+
     def test_the_ablation_runs_what_it_says(self, make, solver):
         grid = make("ablation", methods=None, pairs=["es-en"], seeds=1)
         told = {each.name: each.settings for each in solver.recipes}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from calque import recipe as recipes
@@ -42,10 +43,24 @@ def reproduce(
         tell(Note(line))
     bench = Bench(plan, Keep(folder / "runs"), Digests(folder / "runs" / "inputs.json"), engine, tell, listen, stopped)
     bench.take_up()
+    bench = _with_finished_rows(bench)
     write_table(bench.grid(), folder)
     for _ in work(bench):
         write_table(bench.grid(), folder)
     return bench.grid()
+
+
+def _with_finished_rows(bench: Bench) -> Bench:
+    """Rows that were not asked for this time, but have finished runs, stay in the table."""
+    every = make_plan(replace(bench.plan.request, methods=None))
+    asked = {each.name for each in bench.plan.entrants}
+    for job in every.jobs:
+        found = None if job.entrant.name in asked else bench.finished(job.entrant, job.inputs, job.seed)
+        if found is not None:
+            bench.runs[job.key] = found
+    shown = asked | {key.method for key in bench.runs}
+    rows = tuple(each for each in every.entrants if each.name in shown)
+    return replace(bench, plan=replace(bench.plan, entrants=rows))
 
 
 def write_table(grid: Grid, folder: Path) -> None:

@@ -85,8 +85,10 @@ class Bench:
         except RunError as error:
             self.tell(Note(str(error)))
             return None
+        if found is None:
+            return None
         needed = self.inputs(inputs, inputs.required(self.plan.table, entrant.supervised))
-        if found is None or found.making.settings != settings_digest(self.engine.recipe(entrant)):
+        if found.making.settings != settings_digest(self.engine.recipe(entrant)):
             return None
         return found if needed.items() <= found.making.inputs.items() else None
 
