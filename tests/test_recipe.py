@@ -558,3 +558,12 @@ def test_a_run_goes_on_from_its_checkpoint_and_no_other_run_does(tmp_path, monke
 def test_a_seed_too_long_for_any_generator_is_refused(seed, stub, problem):
     with pytest.raises(SettingsError, match="at most 62 bits"):
         run(stub, problem.source, problem.target, seed)
+
+
+def test_what_was_learned_from_is_on_record(problem):
+    pairs = list(problem.pairs.items())[:200]
+    lexicon = Lexicon.of([*pairs, ("nowhere", "to be seen")], "gold.tsv")
+    made = run(RECIPES["xing2015"], problem.source, problem.target, lexicon=lexicon, judged=False)
+    told = made.record.inputs["lexicon"]
+    assert (told["name"], told["words"], told["pairs"], len(told["sha256"])) == ("gold.tsv", 201, 200, 64)
+    assert "learned from 200 pairs of gold.tsv" in made.record.notes[-1]

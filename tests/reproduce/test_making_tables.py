@@ -7,7 +7,7 @@ import torch
 import world
 
 from calque import recipe as recipes
-from calque.errors import RunError, SettingsError, SpaceError
+from calque.errors import FormatError, RunError, SettingsError, SpaceError
 from calque.reproduce import Began, Broke, Ended, Key, Measure, Note, Request, reproduce
 from calque.reproduce.runs import Keep
 
@@ -228,11 +228,14 @@ class TestFailing:
         del solver.diverging["mikolov2013"]
         assert mean(make(pairs=["es-en"], seeds=1), "mikolov2013", "es-en") == 100.0
 
-    def test_a_file_that_cannot_be_read_fails_its_pair_only(self, make, data):
+    def test_a_file_that_cannot_be_read_is_told_once_the_other_pairs_are_done(self, make, data, solver, tmp_path):
         (data / "we-z/es-en/word2vec.es").write_text("no vectors\n")
-        grid = make(methods=["default"])
-        assert mean(grid, "default", "es-en") is None
-        assert mean(grid, "default", "it-en") == 100.0
+        with pytest.raises(FormatError, match=r"word2vec\.es"):
+            make(methods=["default"])
+        assert solver.calls == [("default", 0), ("default", 1)]
+        kept = [path.name for path in (tmp_path / "out" / "runs").iterdir()]
+        assert any("it-en" in name for name in kept)
+        assert not any("es-en" in name for name in kept)
 
     def test_a_judge_that_cannot_be_used_does_not_hold_up_the_other(self, make, data):
         (data / "similarity/semeval17/en-de-SEMEVAL17.txt").write_text("nobody\tniemand\t1\n")

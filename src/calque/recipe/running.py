@@ -60,7 +60,8 @@ def run(
     if checkpoint is not None:
         task = replace(task, checkpoint=FileCheckpoint(checkpoint, _key(recipe, task)))
     with torch.no_grad():
-        return _alignment(recipe, task, kind.method(task, recipe.settings), clock, judged)
+        made = _alignment(recipe, task, kind.method(task, recipe.settings), clock, judged)
+    return made if lexicon is None else _with_lexicon(made, task, lexicon)
 
 
 def run_seeds(
@@ -85,6 +86,17 @@ def run_seeds(
     with torch.no_grad():
         outcomes = kind.together(tasks, recipe.settings)
         return [_alignment(recipe, *each, clock) for each in zip(tasks, outcomes, strict=True)]
+
+
+def _with_lexicon(made: Alignment, task: Task, lexicon: Lexicon) -> Alignment:
+    """The same, with what it learned from on record."""
+    used = 0 if task.pairs is None else len(task.pairs[0])
+    text = "\n".join(f"{word}\t{right}" for word, many in lexicon.answers.items() for right in many)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    told = {"name": lexicon.name, "words": len(lexicon), "pairs": used, "sha256": digest}
+    note = f"learned from {used} pairs of {lexicon.name or 'a lexicon'}: a score on the same pairs would flatter it"
+    record = replace(made.record, inputs={**made.record.inputs, "lexicon": told}, notes=(*made.record.notes, note))
+    return replace(made, record=record)
 
 
 def _key(recipe: Recipe, task: Task) -> str:

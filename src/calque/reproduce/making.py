@@ -19,6 +19,7 @@ from calque.reproduce.news import Note, Tell, nobody
 from calque.reproduce.plan import Plan, Request, make_plan, where
 from calque.reproduce.record import as_csv, as_json
 from calque.reproduce.runs import Keep
+from calque.reproduce.shelf import Shelf
 from calque.reproduce.working import Bench, Engine, work
 
 
@@ -41,7 +42,8 @@ def reproduce(
     folder = _folder(request.output)
     for line in _notes(plan):
         tell(Note(line))
-    bench = Bench(plan, Keep(folder / "runs"), Digests(folder / "runs" / "inputs.json"), engine, tell, listen, stopped)
+    keep, digests = Keep(folder / "runs"), Digests(folder / "runs" / "inputs.json")
+    bench = Bench(plan, keep, digests, engine, tell, listen, stopped, Shelf(tell))
     bench.take_up()
     bench = _with_finished_rows(bench)
     write_table(bench.grid(), folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from calque.evaluate.similarity import Judged
 from calque.formats import read
 from calque.lexicon import Lexicon, read_lexicon
 from calque.reproduce.inputs import MOST_FREQUENT, Inputs
+from calque.reproduce.news import Note, Tell, nobody
 from calque.reproduce.split import Halves, split
 from calque.space import Space
 
@@ -18,6 +20,8 @@ from calque.space import Space
 class Shelf:
     """Spaces and lexicons by path."""
 
+    tell: Tell = nobody
+    """Hears what had to be mended in a file, once."""
     spaces: dict[tuple[Path, Path | None], Space] = field(default_factory=dict)
     lexicons: dict[Path, Lexicon] = field(default_factory=dict)
 
@@ -26,8 +30,17 @@ class Shelf:
         path, counts = inputs.files[side], inputs.files.get(f"{side} counts")
         if (path, counts) not in self.spaces:
             limit = None if inputs.dataset == "we-z" else MOST_FREQUENT
-            self.spaces[path, counts] = read(path, limit=limit, counts=counts).space
+            reading = read(path, limit=limit, counts=counts)
+            self._tell(path, reading.notes)
+            self.spaces[path, counts] = reading.space
         return self.spaces[path, counts]
+
+    def fetch(self, inputs: Inputs, seed: int, supervised: bool) -> None:
+        """Read what a run is made from, so that a broken file is not taken for a method that failed."""
+        for side in ("source", "target"):
+            self.space(inputs, side)
+        if supervised:
+            self.train(inputs, seed)
 
     def train(self, inputs: Inputs, seed: int) -> Lexicon:
         """What a supervised method learns from, from source to target."""
@@ -51,5 +64,11 @@ class Shelf:
 
     def _lexicon(self, path: Path) -> Lexicon:
         if path not in self.lexicons:
-            self.lexicons[path] = read_lexicon(path).lexicon
+            reading = read_lexicon(path)
+            self._tell(path, reading.notes)
+            self.lexicons[path] = reading.lexicon
         return self.lexicons[path]
+
+    def _tell(self, path: Path, notes: Sequence[str]) -> None:
+        for note in notes:
+            self.tell(Note(note if str(path) in note else f"{path}: {note}"))

@@ -120,11 +120,20 @@ def expected_seconds(runs: Mapping[Key, Run]) -> dict[str, float]:
 
 
 def work(bench: Bench) -> Iterator[Run]:
-    """Make every run that is left, cheapest first; ends early once asked to stop, without the run it was at."""
+    """Make every run that is left, cheapest first; ends early once asked to stop, without the run it was at.
+
+    A file that cannot be read leaves the cells of its pair empty, and is raised once all others are done.
+    """
+    unreadable: CalqueError | None = None
     for batch in _batches(bench):
         if bench.stopped():
             return
         key = batch[0].key
+        try:
+            bench.shelf.fetch(batch[0].inputs, batch[0].seed, batch[0].entrant.supervised)
+        except CalqueError as error:
+            unreadable = unreadable or error
+            continue
         bench.tell(Began(key.method, key.pair, tuple(job.seed for job in batch), bench.standing()))
         for run in _made(bench, batch):
             bench.keep.put(run)
@@ -132,6 +141,8 @@ def work(bench: Bench) -> Iterator[Run]:
                 bench.runs[run.key] = run
                 bench.tell(Ended(run, bench.standing()))
                 yield run
+    if unreadable is not None:
+        raise unreadable
 
 
 def _batches(bench: Bench) -> Iterator[list[Job]]:
