@@ -24,8 +24,8 @@ STAGES = {
 class Interruption:
     """The first Ctrl-C asks to finish with the best so far; the second stops at once."""
 
-    def __init__(self) -> None:
-        self.asked = False
+    def __init__(self, told: str) -> None:
+        self.asked, self.told = False, told
 
     def __call__(self) -> bool:
         """Whether to finish."""
@@ -36,13 +36,13 @@ class Interruption:
         if self.asked:
             signal.default_int_handler(number, frame)
         self.asked = True
-        print("calque: finishing with the best so far; Ctrl-C again to stop at once", file=sys.stderr)
+        print(f"calque: {self.told}; Ctrl-C again to stop at once", file=sys.stderr)
 
 
 @contextmanager
-def interruptible() -> Iterator[Interruption]:
-    """Ctrl-C becomes a request, for as long as this lasts."""
-    interruption = Interruption()
+def interruptible(told: str = "finishing with the best so far") -> Iterator[Interruption]:
+    """Ctrl-C becomes a request, for as long as this lasts; ``told`` is said to whoever makes it."""
+    interruption = Interruption(told)
     earlier = signal.signal(signal.SIGINT, interruption.hear)
     try:
         yield interruption

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from calque.cli import live, show
@@ -40,7 +38,8 @@ COLUMNS = 4
 
 def run(command: Reproduce) -> int:
     """Make the runs that are missing, show the table."""
-    with leaving() as stopped, _watching(command) as watcher:
+    told = "leaving after this step, with what is finished"
+    with live.interruptible(told) as stopped, _watching(command) as watcher:
         grid = reproduce(_request(command), tell=watcher.hear, listen=watcher.listen, stopped=stopped)
     _tell(command, grid)
     if stopped():
@@ -81,28 +80,6 @@ def typed(command: Reproduce) -> str:
         if value != type(command).__dataclass_fields__[option].default:
             words += [f"--{option}", str(value)]
     return shlex.join([*words, "-o", str(command.output)])
-
-
-class Leaving(live.Interruption):
-    """The first Ctrl-C drops the run at hand and ends with the table of what is finished; the second stops at once."""
-
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal."""
-        if self.asked:
-            signal.default_int_handler(number, frame)
-        self.asked = True
-        print("calque: leaving after this step, with what is finished; Ctrl-C again to stop at once", file=sys.stderr)
-
-
-@contextmanager
-def leaving() -> Iterator[Leaving]:
-    """Ctrl-C becomes a request, for as long as this lasts."""
-    asked = Leaving()
-    earlier = signal.signal(signal.SIGINT, asked.hear)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, earlier)
 
 
 class Watcher:

@@ -80,5 +80,4 @@ def _identity(vectors: Tensor) -> LinearMap:
 
 
 def _side(preprocessing: Preprocessing, map: LinearMap) -> Side:
-    steps = tuple(None if step is None else (step[0].cpu(), step[1].cpu()) for step in preprocessing.steps)
-    return Side(Preprocessing(steps), LinearMap(map.matrix.to("cpu", torch.float32)))
+    return Side(preprocessing.cpu(), LinearMap(map.matrix.to("cpu", torch.float32)))
