@@ -74,6 +74,17 @@ def test_a_damaged_state_is_none(tmp_path, content):
     assert kept.load("transport") is None
 
 
+def test_one_flipped_bit_makes_a_state_none(tmp_path):
+    kept = FileCheckpoint(tmp_path, "key", 0.0)
+    kept.save("transport", lambda: STATE)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert kept.load("transport") is None
+    path.write_bytes(whole)
+    assert kept.load("transport") is not None
+
+
 def test_a_file_of_tensors_without_a_key_is_none(tmp_path):
     FileCheckpoint(tmp_path, "key", 0.0).save("transport", lambda: STATE)
     (path,) = tmp_path.iterdir()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import shutil
 import time
 from dataclasses import dataclass, replace
@@ -261,7 +262,7 @@ def test_run_keeps_how_it_was_made(stub):
     record = run(stub, *pair(), seed=11, device="cpu").record
     assert record.recipe == {"name": "stubbed", "method": "stub", "settings": {"steps": StubSettings().steps}}
     assert (record.seed, record.device, record.notes, record.interrupted) == (11, "cpu", ("seed 11",), False)
-    assert record.versions["torch"] == torch.__version__
+    assert record.versions["torch"] == importlib.metadata.version("torch")
     assert set(record.versions) == {"calque", "torch", "numpy", "python"}
 
 

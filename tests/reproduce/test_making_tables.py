@@ -183,6 +183,21 @@ class TestGoingOn:
         with pytest.raises(RunError, match="run again"):
             Keep(path.parent).find(Key("we-z", "muse", "es-en", "default", 0))
 
+    @pytest.mark.parametrize("lost", [("es-en",), ("en-es",), ("es-en", "csls")])
+    def test_a_run_that_lost_a_score_is_made_again(self, make, solver, tmp_path, lost):
+        make(methods=["default"], pairs=["es-en"], seeds=1)
+        path = tmp_path / "out/runs/we-z-muse.es-en.default.0.json"
+        found = json.loads(path.read_text())
+        *outer, last = lost
+        place = found["scores"]
+        for each in outer:
+            place = place[each]
+        del place[last]
+        path.write_text(json.dumps(found))
+        make(methods=["default"], pairs=["es-en"], seeds=1)
+        assert solver.calls == [("default", 0)] * 2
+        assert set(json.loads(path.read_text())["scores"]["es-en"]) == {"nn", "csls"}
+
     def test_what_is_kept_comes_back_the_same(self, make, tmp_path):
         grid = make("lex-c", pairs=["de-en"])
         assert len(grid.runs) == 4

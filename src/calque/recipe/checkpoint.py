@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -31,11 +33,11 @@ class FileCheckpoint(Checkpoint):
         """What an earlier run of the same task left; nothing where the file is another's, or damaged."""
         try:
             with safe_open(self._path(stage), "pt") as file:
-                if (file.metadata() or {}).get("key") != self.key:
-                    return None
-                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
+                told = file.metadata() or {}
+                kept = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
         except (SafetensorError, OSError):
             return None
+        return kept if told.get("key") == self.key and told.get("digest") == _digest(kept) else None
 
     def save(self, stage: str, tensors: Callable[[], dict[str, Tensor]], finished: bool = False) -> None:
         """Written beside and renamed, so that being killed while writing costs nothing."""
@@ -45,7 +47,7 @@ class FileCheckpoint(Checkpoint):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             kept = {name: each.detach().cpu().contiguous().clone() for name, each in tensors().items()}
-            save_file(kept, beside, {"key": self.key})
+            save_file(kept, beside, {"key": self.key, "digest": _digest(kept)})
             beside.replace(self._path(stage))
         except (SafetensorError, OSError) as error:
             raise RunError(f"{beside}: the state of the training cannot be written: {error}") from error
@@ -53,6 +55,15 @@ class FileCheckpoint(Checkpoint):
 
     def _path(self, stage: str) -> Path:
         return self.folder / f"{stage}{STATE}"
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """Of names and bytes: a disk that flipped one bit must not steer what goes on from it."""
+    found = hashlib.sha256()
+    for name, each in sorted(tensors.items()):
+        found.update(f"{name} {each.dtype} {tuple(each.shape)};".encode())
+        found.update(each.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
 
 
 def forget(folder: Path) -> None:

@@ -37,10 +37,13 @@ class Inputs:
         sides = [each for each in (*self.files, *self.absent) if each.startswith(("source", "target"))]
         return (*sides, *((self.part("train", self.pair),) if supervised else ()))
 
+    def directions(self, supervised: bool) -> tuple[str, ...]:
+        """What is asked of a method: what learned from the lexicon of one direction, that one only."""
+        return (self.pair,) if supervised else (self.pair, turned(self.pair))
+
     def tested(self, supervised: bool) -> tuple[str, ...]:
         """The lexicons it is judged by: of its own direction where supervised, of both otherwise."""
-        directions = (self.pair,) if supervised else (self.pair, turned(self.pair))
-        return tuple(self.part("test", each) for each in directions)
+        return tuple(self.part("test", each) for each in self.directions(supervised))
 
     def required(self, table: Table, supervised: bool) -> tuple[str, ...]:
         """Without these a method has no cell in the table."""

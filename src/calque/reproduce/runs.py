@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from calque import store
 from calque.errors import RunError
 from calque.evaluate import DirectionScore, SimilarityScore
 from calque.recipe import Recipe
+
+RETRIEVALS = "nn", "csls"
+"""By which every direction is scored."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,11 @@ class Run:
         """Why there is no score by this judge, a direction or 'similarity'; empty where there is."""
         return self.score.errors.get("run") or self.score.errors.get(judge, "")
 
+    def answers(self, judges: Iterable[str]) -> bool:
+        """Whether each of these judges, directions or 'similarity', gave a score, or says why there is none."""
+        scored = {*self.score.translation, *(() if self.score.similarity is None else ("similarity",))}
+        return all(judge in scored or bool(self.error(judge)) for judge in judges)
+
     def as_json(self) -> dict[str, Any]:
         """As it is kept; ``read_run`` gives it back."""
         translation = {
@@ -94,6 +102,8 @@ def read_run(found: Any) -> Run:
         direction: {name: _direction(each) for name, each in scores.items()}
         for direction, scores in found["scores"].items()
     }
+    if not all(set(scores) == set(RETRIEVALS) for scores in translation.values()):
+        raise ValueError(f"a direction is not scored by {' and '.join(RETRIEVALS)}")
     similarity = None if found["similarity"] is None else SimilarityScore(**found["similarity"])
     errors = {str(judge): str(line) for judge, line in found["errors"].items()}
     making = Making(**{each.name: found[each.name] for each in dataclasses.fields(Making)})

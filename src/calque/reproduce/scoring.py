@@ -8,9 +8,8 @@ from calque.alignment import Alignment
 from calque.errors import LexiconError
 from calque.evaluate import DirectionScore, SimilarityScore, score_similarity, score_translation
 from calque.reproduce.inputs import Inputs
-from calque.reproduce.runs import Score
+from calque.reproduce.runs import RETRIEVALS, Score
 from calque.reproduce.shelf import Shelf
-from calque.reproduce.tables import turned
 
 
 def judge(shelf: Shelf, inputs: Inputs, alignment: Alignment, supervised: bool, seed: int) -> Score:
@@ -21,7 +20,7 @@ def judge(shelf: Shelf, inputs: Inputs, alignment: Alignment, supervised: bool, 
     errors: dict[str, str] = {}
     translation: Mapping[str, Mapping[str, DirectionScore]] = {}
     similarity: SimilarityScore | None = None
-    directions = (inputs.pair,) if supervised else (inputs.pair, turned(inputs.pair))
+    directions = inputs.directions(supervised)
     try:
         translation = _translation(shelf, inputs, alignment, directions, seed)
     except LexiconError as error:
@@ -39,7 +38,7 @@ def _translation(
     if not all(inputs.part("test", each) in inputs.files for each in directions):
         return {}
     forward, *rest = (shelf.test(inputs, each, seed) for each in directions)
-    score = score_translation(alignment, forward, rest[0] if rest else None)
+    score = score_translation(alignment, forward, rest[0] if rest else None, RETRIEVALS)
     return dict(zip(directions, (score.forward, score.backward), strict=False))
 
 

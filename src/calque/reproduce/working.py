@@ -90,7 +90,8 @@ class Bench:
         needed = self.inputs(inputs, inputs.required(self.plan.table, entrant.supervised))
         if found.making.settings != settings_digest(self.engine.recipe(entrant)):
             return None
-        return found if needed.items() <= found.making.inputs.items() else None
+        judges = ("similarity",) if self.plan.table.task == "similarity" else inputs.directions(entrant.supervised)
+        return found if needed.items() <= found.making.inputs.items() and found.answers(judges) else None
 
     def inputs(self, inputs: Inputs, parts: Iterable[str]) -> dict[str, str]:
         """Digests of those parts that are there."""

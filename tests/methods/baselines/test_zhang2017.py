@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -185,6 +186,15 @@ def test_the_map_kept_is_the_one_at_the_foot_of_the_drop():
     assert play(Scripted(losses), Task(source, target), settings).tolist() == [5.0]  # type: ignore[arg-type]
     impatient = Zhang2017Settings(steps=80, window=10, patience=20)
     assert play(Scripted([0.1, 0.0, 0.05, 0.05, -1.0]), Task(source, target), impatient).tolist() == [2.0]  # type: ignore[arg-type]
+
+
+def test_a_game_that_diverges_ends_with_the_map_before_and_says_so():
+    source, target, _ = make_pair()
+    wild = replace(SMALL, rate=1e30, steps=20 * SMALL.window)
+    outcome = zhang2017(Task(source, target), wild)
+    assert outcome.source.map.matrix.isfinite().all()
+    assert len(outcome.notes) == 1
+    assert "diverged" in outcome.notes[0]
 
 
 @pytest.mark.parametrize("seed", [0, 1])

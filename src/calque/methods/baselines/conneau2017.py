@@ -27,6 +27,7 @@ own step the map sees the discriminator without dropout; the criterion is taken 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,10 +46,10 @@ from calque.methods.baselines.adversary import (
     generators,
     look,
 )
-from calque.methods.recorded import Recorded
+from calque.methods.recorded import Recorded, coarse_products
 from calque.methods.task import Outcome, Task
 from calque.preprocess import check_steps, fit, unit
-from calque.progress import Step
+from calque.progress import Step, never
 from calque.retrieval import find, mutual, neighbours
 from calque.side import Side
 
@@ -157,9 +158,11 @@ class Game:
         self.labels = torch.full((2 * batch, 1), settings.smoothing).to(source)
         self.labels[:batch] = 1 - settings.smoothing
 
-    def play(self, updates: int, update: Recorded) -> None:
-        """So many updates of the map."""
+    def play(self, updates: int, update: Recorded, stopped: Callable[[], bool] = never) -> None:
+        """So many updates of the map, or fewer once asked to stop."""
         for _ in range(updates):
+            if stopped():
+                return
             update(next(self.rows), next(self.columns), self.noise.cut(*self.window))
 
     def update(self, rows: Tensor, columns: Tensor, noise: Tensor, rate: float) -> None:
@@ -214,7 +217,8 @@ def _play_epoch(game: Game, epoch: int, rate: float, task: Task) -> None:
     for part in range(TOLD_AN_EPOCH):
         if task.stopped():
             return
-        game.play(ends[part + 1] - ends[part], update)
+        with coarse_products():
+            game.play(ends[part + 1] - ends[part], update, task.stopped)
         if part + 1 < TOLD_AN_EPOCH:
             task.listen(_step(epoch, part + 1, rate, settings, {}))
 

@@ -29,6 +29,7 @@ vectors the drop came after 5,000 to 35,000 batches. A batch takes 0.2 ms on an 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -104,8 +105,11 @@ def zhang2017(task: Task, settings: Zhang2017Settings) -> Outcome:
     fitted = [fit(each.vectors, ("unit",)) for each in (task.source, task.target)]
     source, target = (vectors.to(task.device) for _, vectors in fitted)
     weights = [sampling_weights(each, settings.subsampling) for each in (task.source, task.target)]
-    matrix = play(Game((source, target), weights, task.seed, settings), task, settings)
-    notes = ("it was interrupted",) if task.stopped() else ()
+    game = Game((source, target), weights, task.seed, settings)
+    matrix = play(game, task, settings)
+    notes: tuple[str, ...] = ("it was interrupted",) if task.stopped() else ()
+    if not bool(game.matrix.isfinite().all()):
+        notes += ("the game diverged: its map was no longer a number, and the best one before that was kept",)
     identity = LinearMap.identity(task.target.dimension, task.target.vectors)
     return Outcome(Side(fitted[0][0], LinearMap(matrix.cpu())), Side(fitted[1][0], identity), notes=notes)
 
@@ -202,6 +206,8 @@ def play(game: Game, task: Task, settings: Zhang2017Settings) -> Tensor:
     tell_every = -(-windows // MOST_EVENTS)
     for number in range(1, windows + 1):
         loss = game.play(window)
+        if not math.isfinite(loss):
+            break
         if drop.sharper(loss):
             kept, found = game.matrix.clone(), number
         if number % tell_every == 0 or number == windows:

@@ -2,13 +2,12 @@
 
 Where the text and the published training differ, the training is followed: F = Gᵀ unless ``variant`` is free, input
 standardised dimension by dimension, the 10,000 most frequent words, and candidates, not queries, mapped. Several seeds
-train at once, as one batch, and none depends on which others are in it.
+train at once, as one batch, and none depends, beyond rounding, on which others are in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -22,7 +21,7 @@ from calque.methods.paper.gan import Critics, GanSettings, Noise, critic_loss, d
 from calque.methods.paper.objective import Batch, Cost, Directions, Objective
 from calque.methods.paper.stage import Best, RmsProp, Stage
 from calque.methods.paper.transfer import Transfer, Variant, first_transfer
-from calque.methods.recorded import Recorded
+from calque.methods.recorded import Recorded, coarse_products
 from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, fit
 from calque.side import Side
@@ -135,10 +134,9 @@ def _adversarial(task: Task, words: Words, settings: PaperSettings, seeds: Seeds
     gan = settings.gan
     if gan.steps == 0:
         return _first(words, settings, seeds), {}
-    starts = tuple(seed * gan.starts + number for seed in seeds for number in range(gan.starts))
-    transfer = _first(words, settings, starts)
-    stage = _game(task, words, transfer, settings, starts)
-    with _coarse_products():
+    transfer = _first(words, settings, _starts(gan, seeds))
+    stage = _game(task, words, transfer, settings, seeds)
+    with coarse_products():
         stage.run(task)
     kept = stage.best.loss.view(len(seeds), gan.starts).argmin(dim=1)
     places = kept + gan.starts * torch.arange(len(seeds), device=kept.device)
@@ -147,11 +145,16 @@ def _adversarial(task: Task, words: Words, settings: PaperSettings, seeds: Seeds
     return Transfer(chosen, transfer.tied), told
 
 
-def _game(task: Task, words: Words, transfer: Transfer, settings: PaperSettings, starts: Seeds) -> Stage:
-    """Critics and maps in turn."""
-    gan, critics = settings.gan, _critics(words, settings.gan, starts)
-    maps, judges = RmsProp(gan.rate), RmsProp(gan.critic_rate)
-    batches = Batches(words.frequent(gan.words), gan.batch, starts, stage=2)
+def _starts(gan: GanSettings, seeds: Seeds) -> Seeds:
+    """Of every seed its starts, one seed after the other."""
+    return tuple(seed * gan.starts + number for seed in seeds for number in range(gan.starts))
+
+
+def _game(task: Task, words: Words, transfer: Transfer, settings: PaperSettings, seeds: Seeds) -> Stage:
+    """Critics and maps in turn; the starts of a seed are shown the same words and the same noise."""
+    gan, starts = settings.gan, _starts(settings.gan, seeds)
+    critics, maps, judges = _critics(words, gan, starts), RmsProp(gan.rate), RmsProp(gan.critic_rate)
+    batches = Batches(words.frequent(gan.words), gan.batch, seeds, stage=2)
     objective, fixed = _objective(settings), words.head(settings.batch, len(starts))
 
     def judge(*given: Tensor) -> None:
@@ -167,8 +170,8 @@ def _game(task: Task, words: Words, transfer: Transfer, settings: PaperSettings,
     def update(step: int) -> None:
         for number, take in enumerate(turns, step * len(turns)):
             batch = batches(number)
-            noise = draw_noise(batch.source, gan, [generator_of(start, 3, number, task.device) for start in starts])
-            take(*batch.tensors(), *noise.tensors())
+            noise = draw_noise(batch.source, gan, [generator_of(seed, 3, number, task.device) for seed in seeds])
+            take(*(each.repeat_interleave(gan.starts, dim=0) for each in (*batch.tensors(), *noise.tensors())))
 
     def loss() -> Tensor:
         return objective.distances(transfer.there(fixed.source), transfer.back(fixed.target), fixed)
@@ -182,17 +185,6 @@ def _critics(words: Words, gan: GanSettings, seeds: Seeds) -> Critics:
     first = first_critics(words.source.shape[1], gan.hidden, [generator_of(seed, 1, 0) for seed in seeds])
     a, b, w = (each.to(words.source.device).requires_grad_() for each in first.parameters)
     return Critics((a, b, w))
-
-
-@contextmanager
-def _coarse_products() -> Iterator[None]:
-    """Products of a GPU's tensor cores, of ten digits in base 2: finer than the noise that the critics are given."""
-    earlier = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = earlier
 
 
 def _by_transport(task: Task, words: Words, transfer: Transfer, settings: PaperSettings, seeds: Seeds) -> Trained:
