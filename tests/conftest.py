@@ -21,6 +21,8 @@ ODD_PAIRS = {
 
 QUICK = """
 name = "quick"
+[settings]
+widen = false
 [settings.search]
 words = 300
 starts = 6

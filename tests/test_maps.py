@@ -7,7 +7,16 @@ import pytest
 import scipy.linalg
 import torch
 
-from calque.maps import LinearMap, NetworkMap, least_squares, nearest_orthogonal, principal, procrustes, reweighted
+from calque.maps import (
+    LinearMap,
+    NetworkMap,
+    least_squares,
+    nearest_orthogonal,
+    principal,
+    procrustes,
+    reweighted,
+    two_way,
+)
 
 
 def normal(*size: int, seed: int = 0) -> torch.Tensor:
@@ -263,3 +272,42 @@ def test_a_linear_map_is_saved_under_its_name_alone():
     made = LinearMap(normal(4, 3))
     assert {name: each.tolist() for name, each in made.tensors().items()} == {"": made.matrix.tolist()}
     assert made.inputs == 4
+
+
+def weighted_rows() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    source = normal(80, 5, seed=30)
+    target = source @ normal(5, 5, seed=31) + 0.5 * normal(80, 5, seed=32)
+    return source, target, normal(80, seed=33).square()
+
+
+def test_fully_shrunk_candidates_are_predicted_by_weighted_least_squares():
+    source, target, weights = weighted_rows()
+    root = weights.sqrt().unsqueeze(1)
+    maps = two_way(source, target, weights, 1.0)
+    predicted = maps.back[0].then(maps.back[1].inverse()).matrix
+    assert torch.allclose(predicted, torch.linalg.lstsq(root * source, root * target).solution, atol=1e-8)
+    returned = maps.there[1].then(maps.there[0].inverse()).matrix
+    assert torch.allclose(returned, torch.linalg.lstsq(root * target, root * source).solution, atol=1e-8)
+
+
+def test_half_shrunk_both_ways_are_one():
+    source, target, weights = weighted_rows()
+    maps = two_way(source, target, weights, 0.5)
+    for there, back in zip(maps.there, maps.back, strict=True):
+        assert torch.equal(there.matrix, back.matrix)
+
+
+def test_rows_of_no_weight_say_nothing():
+    source, target, weights = weighted_rows()
+    weights[40:] = 0.0
+    maps, alone = two_way(source, target, weights, 0.75), two_way(source[:40], target[:40], weights[:40], 0.75)
+    for one, other in zip((*maps.there, *maps.back), (*alone.there, *alone.back), strict=True):
+        assert torch.allclose(one.matrix @ one.matrix.mT, other.matrix @ other.matrix.mT, atol=1e-8)
+
+
+def test_a_rotated_copy_comes_together_both_ways():
+    source = normal(80, 5, seed=30)
+    rotation = nearest_orthogonal(normal(5, 5, seed=34))
+    maps = two_way(source, source @ rotation, torch.ones(80, dtype=torch.float64), 0.75)
+    for way in (maps.there, maps.back):
+        assert torch.allclose(way[0].apply(source), way[1].apply(source @ rotation), atol=1e-8)

@@ -47,7 +47,7 @@ OWN = replace(
         search=SearchSettings(words=7, dimensions=(3,), kinds=("random",), seconds=1e-5, clear=0.1),
         words=9,
         alternation=AlternationSettings(sharpness=(1.5,), steps=(2,), scalings=3),
-        refinement=RefinementSettings(rounds=0, power=1.0, retrieval="isf"),
+        refinement=RefinementSettings(rounds=0, shrinkage=1.0, temperature=0.5),
     ),
 )
 
@@ -81,7 +81,7 @@ def test_any_name_survives_toml(name, tmp_path):
 
 def test_toml_has_every_default_filled_in():
     lines = to_toml(RECIPES["default"]).splitlines()
-    for each in ("[settings.search.alternation]", "rounds = 9", 'kinds = ["profiles", "random"]', "clear = 6.0"):
+    for each in ("[settings.search.alternation]", "rounds = 3", 'kinds = ["profiles", "random"]', "clear = 6.0"):
         assert each in lines
 
 
@@ -140,7 +140,7 @@ def test_a_recipe_based_on_itself_is_refused(tmp_path):
     [
         ("colour = 1", "unknown key 'colour'; expected name, base, summary, settings"),
         ("words = 50", "unknown key 'words'"),
-        ("[settings]\nwordz = 5", "settings has no 'wordz'; there are: preprocessing, search, words"),
+        ("[settings]\nwordz = 5", "settings has no 'wordz'; there are: preprocessing, search, widen, wider"),
         ("[settings.search]\nround = 5", "settings.search has no 'round'; there are: words, pool"),
         ("[settings.search.alternation]\nx = 5", "settings.search.alternation has no 'x'"),
         ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),
@@ -156,8 +156,8 @@ def test_a_recipe_based_on_itself_is_refused(tmp_path):
         ("[settings]\nwords = {many = 1}", "settings.words is {'many': 1}; expected int"),
         ("settings = 5", "settings is 5; expected a table"),
         ("[settings.search]\nrounds = 0", "at least 1"),
-        ("[settings.search]\nkinds = ['magic']", "'magic'; there are: profiles, random"),
-        ("[settings.refinement]\npower = 2", "power is 2.0"),
+        ("[settings.search]\nkinds = ['magic']", "'magic'; there are: profiles, random, learned"),
+        ("[settings.refinement]\nshrinkage = 2", "shrinkage is 2.0"),
         ("[settings]\nwords = ", "cannot be read as TOML"),
         ('base = "magic"', "no recipe is called 'magic'"),
     ],

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from calque import retrieval
 from calque.errors import SettingsError
 from calque.preprocess import unit
-from calque.retrieval import RETRIEVALS, find, mutual, neighbourhood_similarity, neighbours
+from calque.retrieval import RETRIEVALS, find, mutual, nearest, neighbourhood_similarity, neighbours, top
 
 NAMES = ("nn", "csls", "isf")
 
@@ -229,3 +229,25 @@ def test_an_unknown_name_lists_the_choices():
 def test_fewer_than_one_neighbour_is_refused(k):
     with pytest.raises(SettingsError, match=f"k is {k}; expected at least 1"):
         found(draw(4, 0), draw(3, 1), "nn", k)
+
+
+@pytest.mark.parametrize(("columns", "k"), [(5, 5), (63, 1), (64, 1), (200, 3), (641, 10), (1000, 10), (1007, 1)])
+def test_the_largest_of_each_row_are_those_of_a_plain_search(columns, k):
+    values = torch.randn(7, columns, generator=torch.Generator().manual_seed(columns), dtype=torch.float64)
+    found, plain = top(values, k), values.topk(k, dim=1)
+    assert torch.equal(found.scores, plain.values)
+    assert torch.equal(found.indices, plain.indices)
+
+
+def test_equal_similarities_are_each_found_once():
+    found = top(torch.ones(2, 500), 10)
+    assert torch.equal(found.scores, torch.ones(2, 10))
+    assert all(len(set(row)) == 10 for row in found.indices.tolist())
+
+
+def test_nearest_are_the_largest_inner_products():
+    queries, candidates = draw(30, 0), draw(700, 1)
+    found = nearest(queries, candidates, 4)
+    assert torch.equal(found.indices, (queries @ candidates.mT).topk(4, dim=1).indices)
+    assert nearest(queries[:0], candidates, 4).indices.shape == (0, 4)
+    assert nearest(queries, candidates[:2], 4).indices.shape == (30, 2)

@@ -54,7 +54,7 @@ class TestAligned:
         assert {each.name for each in aligned.folder.iterdir()} == RUN_FILES
         config = json.loads((aligned.folder / "config.json").read_text())
         assert (config["seed"], config["recipe"]["name"]) == (0, "default")
-        assert config["recipe"]["settings"]["search"]["rounds"] == 9
+        assert config["recipe"]["settings"]["search"]["rounds"] == 3
         assert {"calque", "torch", "numpy", "python"} == set(config["versions"])
         assert config["inputs"]["source"]["name"] == str(files.source)
         assert (config["inputs"]["source"]["words"], config["inputs"]["source"]["dimension"]) == (600, 20)
@@ -116,6 +116,8 @@ class TestFailed:
 
 
 QUICKEST = """
+[settings]
+widen = false
 [settings.search]
 words = 120
 starts = 1
@@ -326,14 +328,14 @@ class TestRefusedRecipes:
             ("settings = [", "TOML"),
             ("colour = 3", "'colour'"),
             ("settings = 3", "expected a table"),
-            ("[settings]\nwurds = 3", "'wurds'; there are: preprocessing, search, words"),
+            ("[settings]\nwurds = 3", "'wurds'; there are: preprocessing, search, widen, wider"),
             ("[settings.search]\nround = 3", "settings.search has no 'round'"),
             ("[settings]\nsearch = 3", "settings.search is 3; expected a table"),
             ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),
             ("[settings]\nwords = 2.5", "settings.words is 2.5; expected int"),
             ("[settings.search]\nrounds = true", "settings.search.rounds is True; expected int"),
             ("[settings.search]\nrounds = 0", "at least 1"),
-            ("[settings.search]\nkinds = ['luck']", "'luck'; there are: profiles, random"),
+            ("[settings.search]\nkinds = ['luck']", "'luck'; there are: profiles, random, learned"),
             ("[settings.search]\nkinds = []", "kinds"),
             ("[settings.search]\ndimensions = []", "dimensions"),
             ("[settings]\npreprocessing = ['unit', 'polish']", "polish"),

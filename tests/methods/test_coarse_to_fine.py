@@ -81,7 +81,10 @@ def test_a_rotated_and_blurred_copy_is_translated(outcome, pair):
 
 def test_the_stages_report_in_order(outcome, told):
     stages = [each.stage for each in told]
-    assert stages == ["search"] * outcome.evidence.starts + ["alternate"] + ["refine"] * SETTINGS.refinement.rounds
+    searched = outcome.evidence.starts + 1
+    assert stages[:searched] == ["search"] * outcome.evidence.starts + ["alternate"]
+    assert set(stages[searched:]) == {"refine"}
+    assert SETTINGS.refinement.fewest <= len(stages) - searched <= SETTINGS.refinement.rounds
 
 
 def test_another_word_order_on_one_side_is_found_out(pair):
@@ -187,11 +190,14 @@ def test_the_same_seed_gives_the_same_maps_bit_for_bit(pair, outcome):
 def test_noise_is_not_confirmed_and_says_why():
     generator = seeded(0)
     one, other = (space(torch.randn(120, 10, generator=generator)) for _ in range(2))
-    quick = replace(SETTINGS, search=SearchSettings(words=120, starts=2, rounds=3))
-    got = coarse_to_fine(Task(one, other), quick)
+    wider = replace(SETTINGS.wider, starts=1, rounds=2)
+    quick = replace(SETTINGS, search=SearchSettings(words=120, starts=2, rounds=3), wider=wider)
+    told: list[str] = []
+    got = coarse_to_fine(Task(one, other, listen=lambda step: told.append(step.stage)), quick)
     assert not got.evidence.confirmed
-    assert got.evidence.gave_up == "no start was confirmed in 3 rounds"
-    assert got.evidence.starts == 12
+    assert got.evidence.gave_up.startswith("no start was confirmed in ")
+    assert told[: told.index("alternate")] == ["search"] * 12 + ["wider search"] * 4
+    assert got.evidence.starts == 16
 
 
 def test_interrupted_it_still_gives_maps_of_the_right_shape(pair):

@@ -8,13 +8,13 @@ leaves the orthogonal maps for re-weighted ones on the whole vocabulary.
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from calque.errors import SettingsError, SpaceError
-from calque.maps import LinearMap, nearest_orthogonal, principal
+from calque.maps import LinearMap, TwoWay, nearest_orthogonal, principal
 from calque.methods.alternation import AlternationSettings, Problem, alternate
 from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import Found, SearchSettings, search
@@ -37,6 +37,12 @@ class CoarseToFineSettings:
     preprocessing: tuple[str, ...] = ("unit", "center", "unit")
     """Steps before anything else; they end in unit."""
     search: SearchSettings = field(default_factory=SearchSettings)
+    widen: bool = True
+    """Whether a wider search follows one that found nothing."""
+    wider: SearchSettings = field(
+        default_factory=lambda: SearchSettings(2000, 8000, (100,), ("learned", "random"), starts=4, rounds=2)
+    )
+    """It has more words, more dimensions, and starts that learn before they compete."""
     words: int = 2000
     """How many of the most frequent words the alternation in all dimensions works on."""
     words_a_dimension: int = 6
@@ -72,12 +78,27 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
         word_weights(task.source, source.vectors),
         word_weights(task.target, target.vectors),
     )
-    found = search(problem, settings.search, task.seed, task.listen, task.stopped)
+    found = _found(problem, task, settings)
     ended = alternate(problem.head(settings.words), lift(found), settings.alternation, task.stopped)
     task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost)}))
-    rotation = LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix)
+    rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
-    return Outcome(_side(source, maps[0]), _side(target, maps[1]), evidence_of(found, task), notes)
+    there, back = ((_side(source, each[0]), _side(target, each[1])) for each in (maps.there, maps.back))
+    return Outcome(*there, evidence_of(found, task), notes, back)
+
+
+def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Found:
+    """By the cheap search where that is confirmed; else by the better of both."""
+    cheap = search(problem, settings.search, task.seed, task.listen, task.stopped)
+    if cheap.confirmed or not settings.widen or task.stopped():
+        return cheap
+    wider = search(problem, settings.wider, task.seed, task.listen, task.stopped, "wider search")
+    better = max((wider, cheap), key=_trusted)
+    return replace(better, finishes=cheap.finishes + wider.finishes)
+
+
+def _trusted(found: Found) -> tuple[bool, bool, float]:
+    return found.confirmed, found.standing.agreeing > 0, found.standing.clearance
 
 
 def lift(found: Found) -> Tensor:

@@ -1,4 +1,9 @@
-"""The last step: from a good orthogonal map to one map per side that weighs directions by how well they agree."""
+"""Maps and dictionary improve each other: from a rough rotation to maps that weigh directions by how well they agree.
+
+A dictionary with doubt in it (correspondence.py) makes new maps in closed form (``two_way``), they make a better
+dictionary, and so on until it no longer grows surer. From a good rotation that takes a few rounds; with a higher
+temperature it also climbs, slowly, from one that is right for one word in a hundred.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.maps import LinearMap, procrustes, reweighted
+from calque.maps import LinearMap, TwoWay, nearest_orthogonal, two_way
+from calque.methods.correspondence import correspondence
 from calque.progress import Listen, Step, never, quiet
-from calque.retrieval import Pairs, find, mutual
+from calque.retrieval import Pairs
 
 FEWEST_PAIRS_A_DIMENSION = 4
 """Whitening on fewer pairs than this would fit their noise; a rotation needs fewer."""
@@ -20,44 +26,59 @@ FEWEST_PAIRS_A_DIMENSION = 4
 class RefinementSettings:
     """How the induced dictionary improves the maps that induced it."""
 
-    rounds: int = 5
-    """How often the dictionary is induced anew."""
+    rounds: int = 12
+    """How often the dictionary is induced anew, at most."""
+    fewest: int = 4
+    """How often at least."""
+    growth: float = 0.005
+    """It ends once the dictionary grows surer by less than this share in a round."""
     words: int = 20_000
     """How many of the most frequent words of each side may enter it."""
-    power: float = 0.5
-    """How much a shared direction is stretched by its strength: 0 not at all, 1 fully on each side."""
-    retrieval: str = "csls"
-    """How mutual neighbours are found."""
+    temperature: float = 0.05
+    """How a word divides its trust: near 0 its best translation gets all of it."""
+    shrinkage: float = 0.75
+    """How much of a direction's strength is taken to candidates, the rest to queries: ½ treats both alike, 1 is least
+    squares. More leaves fewer hubs, and gains where words are sought by cosine alone."""
 
     def __post_init__(self) -> None:
-        find(self.retrieval)
-        if self.rounds < 0 or self.words < 1:
-            raise SettingsError(f"rounds is {self.rounds} and words {self.words}; expected at least 0 and 1")
-        if not 0 <= self.power <= 1:
-            raise SettingsError(f"power is {self.power}; expected between 0 and 1")
+        if self.rounds < 0 or self.fewest < 0 or self.words < 1:
+            raise SettingsError(
+                f"rounds is {self.rounds}, fewest {self.fewest} and words {self.words}; expected at least 0, 0 and 1"
+            )
+        if not self.temperature > 0 or not self.growth >= 0:
+            raise SettingsError(
+                f"temperature is {self.temperature} and growth {self.growth}; expected above 0, and at least 0"
+            )
+        if not 0 <= self.shrinkage <= 1:
+            raise SettingsError(f"shrinkage is {self.shrinkage}; expected between 0 and 1")
 
 
 def refine(
     source: Tensor,
     target: Tensor,
-    maps: tuple[LinearMap, LinearMap],
+    maps: TwoWay,
     settings: RefinementSettings,
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
-) -> tuple[LinearMap, LinearMap]:
-    """Words that are each other's best become a dictionary, the dictionary makes new maps, and so on in turn."""
-    source, target = source[: settings.words], target[: settings.words]
+) -> TwoWay:
+    """Dictionary and maps in turn, until the dictionary no longer grows surer."""
+    source, target, sure = source[: settings.words], target[: settings.words], 0.0
     for number in range(1, settings.rounds + 1):
         if stopped():
             break
-        pairs = mutual(maps[0].apply(source), maps[1].apply(target), find(settings.retrieval))
-        maps = _from_pairs(source[pairs.source], target[pairs.target], pairs, settings.power)
-        listen(Step("refine", number, settings.rounds, {"pairs": float(len(pairs))}))
+        pairs = correspondence(source, target, maps, settings.temperature)
+        maps = _from_pairs(source, target, pairs, settings.shrinkage)
+        before, sure = sure, float(pairs.scores.sum())
+        listen(Step("refine", number, settings.rounds, {"pairs": sure}))
+        if number >= settings.fewest and sure - before < settings.growth * sure:
+            break
     return maps
 
 
-def _from_pairs(source: Tensor, target: Tensor, pairs: Pairs, power: float) -> tuple[LinearMap, LinearMap]:
+def _from_pairs(source: Tensor, target: Tensor, pairs: Pairs, shrinkage: float) -> TwoWay:
     dimension = int(source.shape[1])
-    if len(pairs) < FEWEST_PAIRS_A_DIMENSION * dimension:
-        return procrustes(source, target), LinearMap.identity(dimension, target)
-    return reweighted(source, target, power)
+    x, y = source[pairs.source], target[pairs.target]
+    if float(pairs.scores.sum()) < FEWEST_PAIRS_A_DIMENSION * dimension:
+        rotation = nearest_orthogonal(x.mT @ (pairs.scores.unsqueeze(1) * y))
+        return TwoWay.of(LinearMap(rotation), LinearMap.identity(dimension, target))
+    return two_way(x, y, pairs.scores, shrinkage)

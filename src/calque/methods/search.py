@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -38,7 +38,7 @@ class SearchSettings:
     """Kinds of start, side by side in every round."""
     starts: int = 8
     """Starts of each kind in a round."""
-    rounds: int = 9
+    rounds: int = 3
     """The search gives up after so many rounds."""
     seconds: float = 300.0
     """It also gives up at the end of a round after so many seconds; the result then depends on the machine's speed."""
@@ -118,10 +118,11 @@ def search(
     seed: int,
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
+    stage: str = "search",
 ) -> Found:
-    """Starts of every kind, arena after arena, until one is confirmed."""
+    """Starts of every kind, arena after arena, until one is confirmed; ``stage`` is what listeners hear it called."""
     with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
-        return _search(full, settings, _Runner(seed, pool, stopped), listen)
+        return _search(full, settings, _Runner(seed, pool, stopped), listen, stage)
 
 
 def rounds_of_starts(
@@ -134,8 +135,8 @@ def rounds_of_starts(
             yield runner.round(arena, 0, number, settings)
 
 
-def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen) -> Found:
-    arenas = _arenas(full, settings)
+def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen, stage: str) -> Found:
+    arenas = _arenas(full, settings, runner.stopped)
     most = settings.rounds * settings.starts * len(settings.kinds)
     began, finishes, gave_up = time.monotonic(), list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
     for number in range(settings.rounds):
@@ -143,7 +144,7 @@ def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Li
         for each in runner.round(arenas[which], which, number, settings):
             finishes.append(each)
             told: dict[str, float | str] = {"cost": each.cost, "kind": each.kind, "dimensions": arenas[which].dimension}
-            listen(Step("search", len(finishes), most, told))
+            listen(Step(stage, len(finishes), most, told))
         standing = best_standing(finishes)
         if standing.confirmed(settings.clear):
             return Found(standing, arenas[standing.leader.arena], tuple(finishes), True, "")
@@ -160,10 +161,11 @@ def _out_of_time(settings: SearchSettings, ran: int, most: int) -> str:
     return f"no start was confirmed in {settings.seconds:g} s; {ran} of {most} starts ran, more on a faster machine"
 
 
-def _arenas(full: Problem, settings: SearchSettings) -> list[Arena]:
+def _arenas(full: Problem, settings: SearchSettings, stopped: Callable[[], bool]) -> list[Arena]:
     most = int(full.source.shape[1])
     sizes = dict.fromkeys(min(each, most) for each in settings.dimensions)
-    return [build_arena(full.head(settings.pool), size, settings.words) for size in sizes]
+    arenas = [build_arena(full.head(settings.pool), size, settings.words) for size in sizes]
+    return [replace(each, stopped=stopped) for each in arenas]
 
 
 @dataclass(frozen=True)

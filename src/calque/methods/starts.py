@@ -12,13 +12,21 @@ import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.maps import nearest_orthogonal, principal
-from calque.methods.alternation import Problem, random_rotation
+from calque.maps import LinearMap, TwoWay, nearest_orthogonal, principal
+from calque.methods.alternation import AlternationSettings, Problem, alternate, random_rotation
+from calque.methods.correspondence import correspondence
+from calque.methods.refinement import RefinementSettings, refine
 from calque.preprocess import unit
+from calque.progress import never
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
 
 PROFILE_SHARPNESS = 20.0
 PROFILE_POINTS = 200
+SMOOTH = AlternationSettings(sharpness=(10.0,), steps=(40,), scalings=3)
+"""What follows the profiles of a learned start, on its most frequent words: a plan that still allows for anything."""
+SMOOTH_WORDS = 2000
+LEARNING = RefinementSettings(rounds=16, fewest=16, temperature=0.2)
+"""Then a dictionary so full of doubt that it can climb from one right word in two hundred."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +39,8 @@ class Arena:
     """The same words, and more, in all dimensions."""
     reduced: tuple[Tensor, Tensor]
     """The vectors of ``full`` in the arena's dimensions."""
+    stopped: Callable[[], bool] = never
+    """Asked by starts that take long; once true they return what they have."""
 
     @property
     def dimension(self) -> int:
@@ -61,19 +71,44 @@ def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
     """
     source = _draw(len(arena.full.source), generator)
     target = _draw(len(arena.full.target), generator)
-    points = min(PROFILE_POINTS, len(source), len(target))
-    cost = sqrt_cosine_cost(profiles(arena.full.source[source], points), profiles(arena.full.target[target], points))
+    return _by_profiles(arena.full, (source, target), arena.reduced, PROFILE_POINTS)
+
+
+def learned_start(arena: Arena, generator: torch.Generator) -> Tensor:
+    """For pairs on which no cheap start succeeds: longer profiles of more words, and then self-learning.
+
+    The profiles lead to maps that are right for a few words in a thousand; the dictionary of those maps, induced anew
+    again and again with little trust in any of its pairs, climbs from there (refinement.py).
+    """
+    full, most = arena.full, 1000 * int(torch.randint(2, 5, (1,), generator=generator))
+    drawn = [_some(min(len(each), most), 0.9, generator) for each in (full.source, full.target)]
+    first = _by_profiles(full, (drawn[0], drawn[1]), (full.source, full.target), most)
+    smooth = alternate(full.head(SMOOTH_WORDS), first, SMOOTH, arena.stopped).matrix
+    maps = TwoWay.of(LinearMap(smooth), LinearMap.identity(len(smooth), smooth))
+    maps = refine(full.source, full.target, maps, LEARNING, stopped=arena.stopped)
+    pairs = correspondence(full.source, full.target, maps, LEARNING.temperature)
+    weighted = pairs.scores.unsqueeze(1) * arena.reduced[1][pairs.target]
+    return nearest_orthogonal(arena.reduced[0][pairs.source].mT @ weighted)
+
+
+def _by_profiles(full: Problem, drawn: tuple[Tensor, Tensor], vectors: tuple[Tensor, Tensor], points: int) -> Tensor:
+    """The orthogonal map of ``vectors`` that follows the transport plan between the profiles of the words drawn."""
+    points = min(points, len(drawn[0]), len(drawn[1]))
+    cost = sqrt_cosine_cost(profiles(full.source[drawn[0]], points), profiles(full.target[drawn[1]], points))
     settings = SinkhornSettings(PROFILE_SHARPNESS, iterations=50)
-    plan = sinkhorn(cost, uniform(len(source), cost), uniform(len(target), cost), settings)
-    gram = arena.reduced[0][source].mT @ plan.matrix @ arena.reduced[1][target]
-    return nearest_orthogonal(gram)
+    plan = sinkhorn(cost, uniform(len(drawn[0]), cost), uniform(len(drawn[1]), cost), settings)
+    return nearest_orthogonal(vectors[0][drawn[0]].mT @ plan.matrix @ vectors[1][drawn[1]])
 
 
 def _draw(count: int, generator: torch.Generator) -> Tensor:
     """Between half and all of the most frequent 1,000 or 2,000 words."""
     pool = min(count, 1000 * int(torch.randint(1, 3, (1,), generator=generator)))
-    share = 0.5 + 0.5 * float(torch.rand(1, generator=generator))
-    return torch.randperm(pool, generator=generator)[: max(1, int(share * pool))]
+    return _some(pool, 0.5 + 0.5 * float(torch.rand(1, generator=generator)), generator)
+
+
+def _some(count: int, share: float, generator: torch.Generator) -> Tensor:
+    """A share of the first so many words, at random."""
+    return torch.randperm(count, generator=generator)[: max(1, int(share * count))]
 
 
 def profiles(vectors: Tensor, points: int = PROFILE_POINTS) -> Tensor:
@@ -95,7 +130,7 @@ def _root_of_similarity(vectors: Tensor) -> Tensor:
 
 Start = Callable[[Arena, torch.Generator], Tensor]
 
-STARTS: dict[str, Start] = {"profiles": profile_start, "random": random_start}
+STARTS: dict[str, Start] = {"profiles": profile_start, "random": random_start, "learned": learned_start}
 
 
 def find(name: str) -> Start:
