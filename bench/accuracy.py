@@ -1,4 +1,4 @@
-"""Accuracy, verdict and time of `calque align` on the paper's WE-Z vectors, and on pairs with nothing in common.
+"""Accuracy, verdict and time of `calque align` on real pairs, and on pairs with nothing in common.
 
 Run it with the data folder in $CALQUE_DATA (default ../shared/data):
 
@@ -28,7 +28,8 @@ from calque.formats import load, write
 from calque.space import Space
 
 CALQUE = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
-PAIRS = ("es-en", "it-en", "zh-en")
+PAIRS = tuple(f"we-z:{pair}" for pair in ("es-en", "it-en", "zh-en"))
+"""The paper's own vectors; --pairs also takes europarl:es-en and others of that folder, and hard:zh-en."""
 NULLS = ("noise against noise", "es against noise", "es against en, coordinates shuffled word by word")
 
 
@@ -45,13 +46,22 @@ def main() -> None:
 
 def measure(data: Path, pair: str, seed: int, folder: Path) -> dict[str, Any]:
     """One pair with one seed: the command, then its score by both lexicons."""
-    language, english = pair.split("-")
-    vectors = [str(data / "we-z" / pair / f"word2vec.{each}") for each in (language, english)]
-    run, seconds, code = align(vectors, folder / f"{pair}-{seed}", "--seed", str(seed))
-    lexicons = data / "lexicons" / "muse"
-    there, back = lexicons / f"{pair}.tsv", lexicons / f"{english}-{language}.tsv"
-    score = _json("evaluate", run["run"], "--lexicon", str(there), "--lexicon-back", str(back))
+    vectors, (there, back) = files(data, pair)
+    run, seconds, code = align(vectors, folder / f"{pair.replace(':', '-')}-{seed}", "--seed", str(seed))
+    score = _json("evaluate", run["run"], "--lexicon", there, "--lexicon-back", back)
     return {"pair": pair, "seed": seed, "seconds": seconds, "code": code, "verdict": run["verdict"], "score": score}
+
+
+def files(data: Path, pair: str) -> tuple[list[str], list[str]]:
+    """The vectors of a pair, and its lexicons both ways: whole ones for WE-Z, the MUSE test split for the others."""
+    folder, languages = pair.split(":")
+    names = {"we-z": f"we-z/{languages}/word2vec.{{}}", "europarl": "europarl/{}.vec.gz"}
+    vectors = [
+        str(data / names.get(folder, f"{folder}/{languages}/{{}}.vec.gz").format(each)) for each in languages.split("-")
+    ]
+    half = "" if folder == "we-z" else ".test"
+    ways = languages, "-".join(reversed(languages.split("-")))
+    return vectors, [str(data / "lexicons" / "muse" / f"{way}{half}.tsv") for way in ways]
 
 
 def measure_null(data: Path, name: str, folder: Path) -> dict[str, Any]:
