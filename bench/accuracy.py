@@ -37,17 +37,18 @@ def main() -> None:
     """Measure, print, keep."""
     asked = _arguments()
     with tempfile.TemporaryDirectory() as folder:
-        real = [measure(asked.data, pair, seed, Path(folder)) for pair in asked.pairs for seed in range(asked.seeds)]
+        real = [measure(asked, pair, seed, Path(folder)) for pair in asked.pairs for seed in range(asked.seeds)]
         null = [measure_null(asked.data, name, Path(folder)) for name in NULLS] if asked.nulls else []
     print(f"{_machine()}\n\n{real_table(real)}\n\n{null_table(null)}")
     if asked.output is not None:
         asked.output.write_text(json.dumps({"machine": _machine(), "real": real, "null": null}, indent=1) + "\n")
 
 
-def measure(data: Path, pair: str, seed: int, folder: Path) -> dict[str, Any]:
+def measure(asked: argparse.Namespace, pair: str, seed: int, folder: Path) -> dict[str, Any]:
     """One pair with one seed: the command, then its score by both lexicons."""
-    vectors, (there, back) = files(data, pair)
-    run, seconds, code = align(vectors, folder / f"{pair.replace(':', '-')}-{seed}", "--seed", str(seed))
+    vectors, (there, back) = files(asked.data, pair)
+    how = "--seed", str(seed), "--recipe", asked.recipe
+    run, seconds, code = align(vectors, folder / f"{pair.replace(':', '-')}-{seed}", *how)
     score = _json("evaluate", run["run"], "--lexicon", there, "--lexicon-back", back)
     return {"pair": pair, "seed": seed, "seconds": seconds, "code": code, "verdict": run["verdict"], "score": score}
 
@@ -144,6 +145,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
     parser.add_argument("--pairs", type=lambda text: text.split(","), default=list(PAIRS))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--recipe", default="default", help="a recipe's name, or a TOML file with other settings")
     parser.add_argument("--no-nulls", dest="nulls", action="store_false")
     parser.add_argument("--output", type=Path)
     asked = parser.parse_args()

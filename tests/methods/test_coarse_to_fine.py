@@ -195,7 +195,7 @@ def test_noise_is_not_confirmed_and_says_why():
     told: list[str] = []
     got = coarse_to_fine(Task(one, other, listen=lambda step: told.append(step.stage)), quick)
     assert not got.evidence.confirmed
-    assert got.evidence.gave_up.startswith("no start was confirmed in ")
+    assert got.evidence.gave_up in {f"no start was confirmed in {rounds} rounds" for rounds in (2, 3)}
     assert told[: told.index("alternate")] == ["search"] * 12 + ["wider search"] * 4
     assert got.evidence.starts == 16
 

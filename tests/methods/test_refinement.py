@@ -100,11 +100,11 @@ def test_words_and_their_translations_come_together():
 def test_a_rotated_copy_is_carried_onto_itself(shrinkage):
     """Nothing disagrees, so nothing is stretched: the way from one side to the other is the rotation itself."""
     source, target = two_spaces()
-    settings = RefinementSettings(shrinkage=shrinkage, temperature=1e-3)
+    settings = RefinementSettings(shrinkage=shrinkage, temperature=1e-4)
     maps = refine(source, target, TwoWay.of(*rough_maps()), settings)
     for way in (maps.there, maps.back):
-        assert torch.allclose(way[0].apply(source[ORDER]), way[1].apply(target), atol=1e-6)
-        assert torch.allclose(way[0].then(way[1].inverse()).matrix, TRUTH, atol=1e-6)
+        assert torch.allclose(way[0].apply(source[ORDER]), way[1].apply(target), atol=1e-8)
+        assert torch.allclose(way[0].then(way[1].inverse()).matrix, TRUTH, atol=1e-8)
 
 
 def test_a_round_makes_the_maps_from_the_dictionary_of_the_maps_before():
@@ -131,19 +131,19 @@ def test_from_few_pairs_it_only_turns(pairs):
     source = two_spaces(noise=0.1)[0][:pairs]
     target = unit(source @ TRUTH + 0.01 * normal(pairs, DIMENSION, seed=5))
     truth = TwoWay.of(LinearMap(TRUTH), LinearMap(eye(DIMENSION)))
-    maps = refine(source, target, truth, RefinementSettings(rounds=1, temperature=1e-3)).there
+    maps = refine(source, target, truth, RefinementSettings(rounds=1, temperature=1e-4)).there
     assert torch.allclose(maps[0].matrix @ maps[0].matrix.mT, eye(DIMENSION), atol=1e-10)
     assert torch.equal(maps[1].matrix, eye(DIMENSION))
-    assert torch.allclose(maps[0].apply(source), procrustes(source, target).apply(source), atol=1e-4)
-    assert float((maps[0].apply(source) - target).norm()) <= float((source @ TRUTH - target).norm()) + 1e-6
+    assert torch.allclose(maps[0].apply(source), procrustes(source, target).apply(source), atol=1e-10)
+    assert float((maps[0].apply(source) - target).norm()) <= float((source @ TRUTH - target).norm())
 
 
 def test_from_enough_pairs_it_also_stretches():
-    enough = FEWEST_PAIRS_A_DIMENSION * DIMENSION + 8
+    enough = FEWEST_PAIRS_A_DIMENSION * DIMENSION + 1
     source = two_spaces()[0][:enough]
     target = unit(source @ TRUTH + 0.02 * normal(enough, DIMENSION, seed=5))
     truth = TwoWay.of(LinearMap(TRUTH), LinearMap(eye(DIMENSION)))
-    maps = refine(source, target, truth, RefinementSettings(rounds=1, temperature=1e-3))
+    maps = refine(source, target, truth, RefinementSettings(rounds=1, temperature=1e-4))
     stretches = torch.linalg.svdvals(maps.there[0].matrix)
     assert float(stretches.max() - stretches.min()) > 1e-4
 
@@ -184,8 +184,8 @@ def test_words_beyond_the_limit_say_nothing():
 
 def test_the_two_sides_may_have_different_numbers_of_words():
     source, target = two_spaces()
-    maps = refine(source[:120], target, TwoWay.of(*rough_maps(0.1)), RefinementSettings(temperature=1e-3)).there
-    assert torch.allclose(maps[0].apply(source[ORDER]), maps[1].apply(target), atol=1e-6)
+    maps = refine(source[:120], target, TwoWay.of(*rough_maps(0.1)), RefinementSettings(temperature=1e-4)).there
+    assert torch.allclose(maps[0].apply(source[ORDER]), maps[1].apply(target), atol=1e-8)
 
 
 def test_the_order_of_words_does_not_matter():
@@ -201,9 +201,9 @@ def test_it_tells_of_every_round_and_how_sure_the_dictionary_was():
     source, target = two_spaces()
     told: list[Step] = []
     truth = TwoWay.of(LinearMap(TRUTH), LinearMap(eye(DIMENSION)))
-    refine(source, target, truth, RefinementSettings(rounds=3, temperature=1e-3), told.append)
+    refine(source, target, truth, RefinementSettings(rounds=3, temperature=1e-4), told.append)
     assert [(step.stage, step.number, step.total) for step in told] == [("refine", number, 3) for number in (1, 2, 3)]
-    assert [float(step.values["pairs"]) for step in told] == pytest.approx([WORDS] * 3, abs=0.5)
+    assert [float(step.values["pairs"]) for step in told] == pytest.approx([WORDS] * 3, abs=1e-6)
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])

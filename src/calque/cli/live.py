@@ -13,12 +13,16 @@ from calque.progress import Listen, Step, quiet
 
 STAGES = {
     "search": "searching",
+    "wider search": "searching wider",
     "alternate": "aligning",
     "refine": "refining",
     "adversary": "adversary",
     "transport": "transport",
     "judge": "judging",
 }
+
+SEARCHES = "search", "wider search"
+"""Of these the best start counts, not the last; costs of one do not compare with costs of the other."""
 
 
 class Interruption:
@@ -72,7 +76,7 @@ def bars(shown: bool) -> Iterator[Listen]:
 class _Drawing:
     def __init__(self, progress: Any) -> None:
         self.progress, self.tasks = progress, dict[str, Any]()
-        self.best = float("inf")
+        self.best = dict.fromkeys(SEARCHES, float("inf"))
 
     def hear(self, step: Step) -> None:
         if step.stage not in self.tasks:
@@ -82,6 +86,8 @@ class _Drawing:
     def _told(self, step: Step) -> str:
         cost = step.values.get("cost")
         if isinstance(cost, (int, float)):
-            self.best = min(self.best, float(cost)) if step.stage == "search" else float(cost)
-            return f"{step.number} starts, best cost {self.best:.3f}" if step.stage == "search" else f"cost {cost:.3f}"
+            if step.stage not in SEARCHES:
+                return f"cost {cost:.3f}"
+            self.best[step.stage] = min(self.best[step.stage], float(cost))
+            return f"{step.number} starts, best cost {self.best[step.stage]:.3f}"
         return ", ".join(f"{value:g} {name}" for name, value in step.values.items() if isinstance(value, (int, float)))

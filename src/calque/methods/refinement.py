@@ -2,7 +2,7 @@
 
 A dictionary with doubt in it (correspondence.py) makes new maps in closed form (``two_way``), they make a better
 dictionary, and so on until it no longer grows surer. From a good rotation that takes a few rounds; with a higher
-temperature it also climbs, slowly, from one that is right for one word in a hundred.
+temperature it also climbs, slowly, from one that is nearly all wrong.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ SMOOTH = AlternationSettings(sharpness=(10.0,), steps=(40,), scalings=3)
 """What follows the profiles of a learned start, on its most frequent words: a plan that still allows for anything."""
 SMOOTH_WORDS = 2000
 LEARNING = RefinementSettings(rounds=16, fewest=16, temperature=0.2)
-"""Then a dictionary so full of doubt that it can climb from one right word in two hundred."""
+"""Then a dictionary so full of doubt that it can climb from maps that are nearly all wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
 def learned_start(arena: Arena, generator: torch.Generator) -> Tensor:
     """For pairs on which no cheap start succeeds: longer profiles of more words, and then self-learning.
 
-    The profiles lead to maps that are right for a few words in a thousand; the dictionary of those maps, induced anew
+    The profiles may lead to maps that are right for hardly a word; the dictionary of those maps, induced anew
     again and again with little trust in any of its pairs, climbs from there (refinement.py).
     """
     full, most = arena.full, 1000 * int(torch.randint(2, 5, (1,), generator=generator))
