@@ -24,8 +24,9 @@ name = "quick"
 [settings]
 widen = false
 [settings.search]
-words = 300
-starts = 6
+words = [300]
+dimensions = [30]
+starts = [6, 6]
 rounds = 1
 """
 """A recipe for tests of what surrounds the search: it need not find anything."""

@@ -19,8 +19,9 @@ QUICKEST = """
 [settings]
 widen = false
 [settings.search]
-words = 120
-starts = 1
+words = [120]
+dimensions = [30]
+starts = [1]
 rounds = 1
 kinds = ["random"]
 """

@@ -44,7 +44,7 @@ OWN = replace(
     name="own",
     settings=CoarseToFineSettings(
         preprocessing=("center", "unit"),
-        search=SearchSettings(words=7, dimensions=(3,), kinds=("random",), seconds=1e-5, clear=0.1),
+        search=SearchSettings(words=(7,), dimensions=(3,), kinds=("random",), starts=(5,), clear=0.1),
         words=9,
         alternation=AlternationSettings(sharpness=(1.5,), steps=(2,), scalings=3),
         refinement=RefinementSettings(rounds=0, shrinkage=1.0, temperature=0.5),
@@ -64,7 +64,7 @@ def test_toml_there_and_back(recipe, tmp_path):
 
 
 def test_an_infinite_bound_survives_toml(tmp_path):
-    search = replace(OWN.settings.search, seconds=float("inf"))
+    search = replace(OWN.settings.search, clear=float("inf"))
     recipe = replace(OWN, settings=replace(OWN.settings, search=search))
     assert read_recipe(written(tmp_path, to_toml(recipe))) == recipe
 
@@ -141,7 +141,7 @@ def test_a_recipe_based_on_itself_is_refused(tmp_path):
         ("colour = 1", "unknown key 'colour'; expected name, base, summary, settings"),
         ("words = 50", "unknown key 'words'"),
         ("[settings]\nwordz = 5", "settings has no 'wordz'; there are: preprocessing, search, widen, wider"),
-        ("[settings.search]\nround = 5", "settings.search has no 'round'; there are: words, pool"),
+        ("[settings.search]\nround = 5", "settings.search has no 'round'; there are: words, dimensions"),
         ("[settings.search.alternation]\nx = 5", "settings.search.alternation has no 'x'"),
         ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),
         ("[settings]\nwords = 2.5", "settings.words is 2.5; expected int"),
@@ -331,7 +331,7 @@ def test_the_default_recipe_runs_from_end_to_end_and_is_saved_with_what_it_did(t
     member = torch.multinomial(torch.linspace(1, 8, 12), 150, replacement=True, generator=generator)
     vectors = centres[member] + 0.5 * torch.randn(150, 6, generator=generator)
     words = [f"w{row}" for row in range(150)]
-    recipe = find(str(written(tmp_path, "[settings.search]\nwords = 120\nstarts = 4\n")))
+    recipe = find(str(written(tmp_path, "[settings.search]\nwords = [120]\ndimensions = [30]\nstarts = [4, 4]\n")))
     began = time.monotonic()
     got = run(recipe, Space.of(words, vectors), Space.of(words, vectors.flip(1)), device="cpu")
     taken = time.monotonic() - began
@@ -342,7 +342,7 @@ def test_the_default_recipe_runs_from_end_to_end_and_is_saved_with_what_it_did(t
     assert [each["stage"] for each in got.record.log].count("search") == got.verdict.evidence["starts"]
     got.save(tmp_path / "run")
     loaded = Alignment.load(tmp_path / "run")
-    assert loaded.record.recipe["settings"]["search"]["starts"] == 4
+    assert loaded.record.recipe["settings"]["search"]["starts"] == [4, 4]
     assert loaded.verdict == got.verdict
 
 

@@ -100,7 +100,7 @@ class TestFailed:
     def test_the_recipe_used_is_kept(self, failed: Any) -> None:
         recipe = json.loads((failed.folder / "config.json").read_text())["recipe"]
         assert recipe["name"] == "quick"
-        assert (recipe["settings"]["search"]["starts"], recipe["settings"]["search"]["rounds"]) == (6, 1)
+        assert (recipe["settings"]["search"]["starts"], recipe["settings"]["search"]["rounds"]) == ([6, 6], 1)
 
     def test_starts_that_agree_on_nothing_are_no_success(
         self, calque: Callable[..., Any], tmp_path: Path, noise_files: Any
@@ -119,8 +119,9 @@ QUICKEST = """
 [settings]
 widen = false
 [settings.search]
-words = 120
-starts = 1
+words = [120]
+dimensions = [30]
+starts = [1]
 rounds = 1
 kinds = ["random"]
 """
@@ -362,10 +363,10 @@ class TestRefusedRecipes:
 
 ENDLESS = """
 [settings.search]
-words = 900
-starts = 1
+words = [900]
+dimensions = [30]
+starts = [1, 1]
 rounds = 1000000
-seconds = 1e9
 clear = 1e9
 """
 """A search that only an interruption ends."""

@@ -19,7 +19,7 @@ from calque.retrieval import find, neighbours
 from calque.space import Space
 from calque.transport import uniform
 
-SETTINGS = CoarseToFineSettings(search=SearchSettings(words=300, starts=4))
+SETTINGS = CoarseToFineSettings(search=SearchSettings(words=(300,), dimensions=(30,), starts=(4, 4)))
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -190,8 +190,10 @@ def test_the_same_seed_gives_the_same_maps_bit_for_bit(pair, outcome):
 def test_noise_is_not_confirmed_and_says_why():
     generator = seeded(0)
     one, other = (space(torch.randn(120, 10, generator=generator)) for _ in range(2))
-    wider = replace(SETTINGS.wider, starts=1, rounds=2)
-    quick = replace(SETTINGS, search=SearchSettings(words=120, starts=2, rounds=3), wider=wider)
+    wider = replace(SETTINGS.wider, starts=(1, 1), rounds=2)
+    quick = replace(
+        SETTINGS, search=SearchSettings(words=(120,), dimensions=(30,), starts=(2, 2), rounds=3), wider=wider
+    )
     told: list[str] = []
     got = coarse_to_fine(Task(one, other, listen=lambda step: told.append(step.stage)), quick)
     assert not got.evidence.confirmed

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import torch
@@ -58,7 +59,7 @@ def noise(count: int, dimension: int, seed: int = 0) -> Problem:
     return posed(*(torch.randn(count, dimension, generator=generator) for _ in range(2)))
 
 
-QUICK = SearchSettings(words=80, starts=2, rounds=3, dimensions=(8, 5))
+QUICK = SearchSettings(words=(80, 80), dimensions=(8, 5), starts=(2, 2), rounds=3)
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def threads() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def found() -> Found:
-    return search(turned(600), SearchSettings(words=300, starts=4), seed=0)
+    return search(turned(600), SearchSettings(words=(300,), dimensions=(30,), starts=(4, 4)), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_a_rotated_and_blurred_copy_is_found_and_confirmed(found):
 
 
 def test_it_ends_with_the_round_that_confirms(found):
-    assert len(found.finishes) < SearchSettings(starts=4).rounds * 8
+    assert len(found.finishes) < SearchSettings().rounds * 8
     assert len(found.finishes) % 8 == 0
     assert not best_standing(found.finishes[:-8]).confirmed(SearchSettings().clear)
 
@@ -141,7 +142,7 @@ def test_there_is_one_event_for_every_start(lost):
 
 
 def test_dimensions_beyond_those_of_the_vectors_are_one_arena():
-    got = search(noise(60, 6), SearchSettings(words=60, starts=1, rounds=3, dimensions=(30, 40, 6)), 0)
+    got = search(noise(60, 6), SearchSettings(words=(60,) * 3, dimensions=(30, 40, 6), starts=(1, 1), rounds=3), 0)
     assert {each.arena for each in got.finishes} == {0}
     assert {tuple(each.matrix.shape) for each in got.finishes} == {(6, 6)}
 
@@ -160,7 +161,7 @@ def test_neither_runs_nor_threads_change_a_bit(count, dimension):
     """Three hundred dimensions, where what is done outside the starts is shared between threads too."""
     torch.set_num_threads(1)
     problem = turned(count, dimension)
-    settings = SearchSettings(words=100, starts=2, rounds=1, dimensions=(10,))
+    settings = SearchSettings(words=(100,), dimensions=(10,), starts=(2, 2), rounds=1)
     runs = []
     for number in (1, 2, 1):
         torch.set_num_threads(number)
@@ -171,14 +172,14 @@ def test_neither_runs_nor_threads_change_a_bit(count, dimension):
 
 
 def test_another_seed_takes_other_starts():
-    settings = SearchSettings(words=80, starts=2, rounds=1, dimensions=(8,))
+    settings = SearchSettings(words=(80,), dimensions=(8,), starts=(2, 2), rounds=1)
     one, other = (search(noise(80, 8), settings, seed).finishes for seed in (0, 1))
     assert not any(torch.allclose(a.matrix, b.matrix, atol=1e-3) for a in one for b in other)
 
 
 def test_no_start_depends_on_how_many_rounds_may_follow(lost):
     got, _ = lost
-    short = search(noise(80, 8), SearchSettings(words=80, starts=2, rounds=1, dimensions=(8, 5)), 0)
+    short = search(noise(80, 8), replace(QUICK, rounds=1), 0)
     assert len(short.finishes) == 4
     assert all(same(*each) for each in zip(short.finishes, got.finishes[:4], strict=True))
 
@@ -194,7 +195,7 @@ def test_starts_of_one_round_differ(lost):
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_number_of_threads_is_put_back(number):
     torch.set_num_threads(number)
-    search(noise(60, 6), SearchSettings(words=60, starts=1, rounds=1, dimensions=(5,)), 0)
+    search(noise(60, 6), SearchSettings(words=(60,), dimensions=(5,), starts=(1, 1), rounds=1), 0)
     assert torch.get_num_threads() == number
 
 
@@ -206,7 +207,7 @@ def test_the_number_of_threads_is_put_back_when_a_start_fails(monkeypatch):
     monkeypatch.setitem(STARTS, "failing", fail)
     torch.set_num_threads(2)
     with pytest.raises(ZeroDivisionError):
-        search(noise(60, 6), SearchSettings(words=60, starts=1, rounds=1, kinds=("failing",)), 0)
+        search(noise(60, 6), SearchSettings(words=(60,), dimensions=(5,), starts=(1,), rounds=1, kinds=("failing",)), 0)
     assert torch.get_num_threads() == 2
 
 
@@ -220,7 +221,7 @@ def test_within_a_start_torch_has_one_thread(monkeypatch):
 
     monkeypatch.setitem(STARTS, "looking", look)
     torch.set_num_threads(2)
-    search(noise(60, 6), SearchSettings(words=60, starts=2, rounds=1, kinds=("looking",)), 0)
+    search(noise(60, 6), SearchSettings(words=(60,), dimensions=(5,), starts=(2,), rounds=1, kinds=("looking",)), 0)
     assert seen == [1, 1]
 
 
@@ -229,7 +230,9 @@ def test_where_all_find_the_same_one_round_will_do(monkeypatch):
     monkeypatch.setitem(STARTS, "same", lambda arena, _: torch.eye(arena.dimension))
     problem = turned(80, 8)
     for starts, rounds in ((8, 1), (7, 2)):
-        got = search(problem, SearchSettings(words=80, starts=starts, rounds=4, dimensions=(8,), kinds=("same",)), 0)
+        got = search(
+            problem, SearchSettings(words=(80,), dimensions=(8,), starts=(starts,), rounds=4, kinds=("same",)), 0
+        )
         assert got.confirmed
         assert len(got.finishes) == starts * rounds
         assert got.standing.crowd == ()
@@ -255,23 +258,26 @@ def test_interrupted_later_it_keeps_what_it_has():
     )
 
 
-def test_time_is_up_at_the_end_of_a_round(monkeypatch):
-    """A clock on which every look costs a minute: the second round ends after 120 s, more than 100."""
-    clock = iter(range(0, 6000, 60))
-    monkeypatch.setattr("calque.methods.search.time.monotonic", lambda: float(next(clock)))
-    got = search(noise(60, 6), SearchSettings(words=60, starts=1, rounds=9, dimensions=(5,), seconds=100), 0)
-    assert len(got.finishes) == 2 * 2
-    assert got.gave_up == "no start was confirmed in 100 s; 4 of 18 starts ran, more on a faster machine"
-    assert not got.confirmed
+def test_arenas_may_differ_in_words_and_a_round_may_have_more_starts_of_one_kind():
+    settings = SearchSettings(words=(40, 60), dimensions=(5, 5), starts=(1, 2), rounds=2)
+    got = search(noise(60, 6), settings, 0)
+    assert [len(each.choices) for each in got.finishes] == [40] * 3 + [60] * 3
+    assert [each.kind for each in got.finishes] == ["profiles", "random", "random"] * 2
 
 
-@pytest.mark.parametrize("name", ["words", "pool", "starts", "rounds"])
-def test_settings_below_one_are_refused(name):
-    with pytest.raises(SettingsError, match=name):
-        SearchSettings(**{name: 0})
+@pytest.mark.parametrize("wrong", [{"words": (9, 0, 9)}, {"pool": 0}, {"starts": (1, 0)}, {"rounds": 0}])
+def test_settings_below_one_are_refused(wrong):
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        SearchSettings(**wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"dimensions": (20, 0)}, {"dimensions": ()}, {"kinds": ()}])
+@pytest.mark.parametrize("wrong", [{"words": (9, 9)}, {"dimensions": (9, 9)}, {"kinds": ("random",)}, {"starts": (9,)}])
+def test_settings_that_go_together_are_as_many(wrong):
+    with pytest.raises(SettingsError, match="expected one to each"):
+        SearchSettings(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"dimensions": (20, 0, 9)}, {"dimensions": ()}, {"kinds": ()}])
 def test_nowhere_to_search_is_refused(wrong):
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         SearchSettings(**wrong)

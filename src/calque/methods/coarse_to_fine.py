@@ -40,7 +40,7 @@ class CoarseToFineSettings:
     widen: bool = True
     """Whether a wider search follows one that found nothing."""
     wider: SearchSettings = field(
-        default_factory=lambda: SearchSettings(2000, 8000, (100,), ("learned", "random"), starts=4, rounds=2)
+        default_factory=lambda: SearchSettings((2000,), (100,), 8000, ("learned", "random"), (4, 4), rounds=2)
     )
     """It has more words, more dimensions, and starts that learn before they compete."""
     words: int = 2000

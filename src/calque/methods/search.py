@@ -8,7 +8,6 @@ search goes on, round after round, within its bounds.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,31 +27,34 @@ from calque.verdict import COLLAPSED
 class SearchSettings:
     """How long and where to look for a first map."""
 
-    words: int = 1000
-    """How many of the most frequent words compete in an arena."""
+    words: tuple[int, ...] = (500, 1000, 1000)
+    """How many of the most frequent words compete in the arena of each round; arenas are taken in turn."""
+    dimensions: tuple[int, ...] = (30, 50, 30)
+    """How many principal directions those arenas have; each is cut to what the vectors have."""
     pool: int = 2000
     """How many of the most frequent words a start may look at; profiles draw from 2,000 at most."""
-    dimensions: tuple[int, ...] = (30, 40, 20)
-    """Principal directions of the arenas, taken in turn; each is cut to what the vectors have."""
     kinds: tuple[str, ...] = ("profiles", "random")
     """Kinds of start, side by side in every round."""
-    starts: int = 8
-    """Starts of each kind in a round."""
+    starts: tuple[int, ...] = (4, 8)
+    """Starts of each kind in a round; the random ones, which seldom succeed, are the crowd."""
     rounds: int = 3
     """The search gives up after so many rounds."""
-    seconds: float = 300.0
-    """It also gives up at the end of a round after so many seconds; the result then depends on the machine's speed."""
     clear: float = 6.0
     """How many deviations below the crowd's median cost a winner must stand."""
     alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(scalings=3))
 
     def __post_init__(self) -> None:
-        if not self.kinds or not self.dimensions:
-            raise SettingsError("kinds and dimensions of a search must not be empty: there would be nothing to run")
-        if min(self.words, self.pool, self.starts, self.rounds, *self.dimensions) < 1:
-            raise SettingsError("words, pool, starts, rounds and dimensions of a search must be at least 1")
         for kind in self.kinds:
             find(kind)
+        if not self.kinds or not self.dimensions:
+            raise SettingsError("kinds and dimensions of a search must not be empty: there would be nothing to run")
+        if len(self.words) != len(self.dimensions) or len(self.starts) != len(self.kinds):
+            raise SettingsError(
+                f"a search has {len(self.words)} words to {len(self.dimensions)} dimensions and {len(self.starts)} "
+                f"starts to {len(self.kinds)} kinds; expected one to each"
+            )
+        if min(self.pool, self.rounds, *self.starts, *self.words, *self.dimensions) < 1:
+            raise SettingsError("words, pool, starts, rounds and dimensions of a search must be at least 1")
 
 
 AGREE = 0.5
@@ -137,8 +139,8 @@ def rounds_of_starts(
 
 def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen, stage: str) -> Found:
     arenas = _arenas(full, settings, runner.stopped)
-    most = settings.rounds * settings.starts * len(settings.kinds)
-    began, finishes, gave_up = time.monotonic(), list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
+    most = settings.rounds * sum(settings.starts)
+    finishes, gave_up = list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
     for number in range(settings.rounds):
         which = number % len(arenas)
         for each in runner.round(arenas[which], which, number, settings):
@@ -151,20 +153,15 @@ def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Li
         if runner.stopped():
             gave_up = "it was interrupted"
             break
-        if number + 1 < settings.rounds and time.monotonic() - began > settings.seconds:
-            gave_up = _out_of_time(settings, len(finishes), most)
-            break
     return Found(standing, arenas[standing.leader.arena], tuple(finishes), False, gave_up)
-
-
-def _out_of_time(settings: SearchSettings, ran: int, most: int) -> str:
-    return f"no start was confirmed in {settings.seconds:g} s; {ran} of {most} starts ran, more on a faster machine"
 
 
 def _arenas(full: Problem, settings: SearchSettings, stopped: Callable[[], bool]) -> list[Arena]:
     most = int(full.source.shape[1])
-    sizes = dict.fromkeys(min(each, most) for each in settings.dimensions)
-    arenas = [build_arena(full.head(settings.pool), size, settings.words) for size in sizes]
+    sizes = dict.fromkeys(
+        (min(each, most), words) for each, words in zip(settings.dimensions, settings.words, strict=True)
+    )
+    arenas = [build_arena(full.head(settings.pool), *size) for size in sizes]
     return [replace(each, stopped=stopped) for each in arenas]
 
 
@@ -178,7 +175,7 @@ class _Runner:
 
     def round(self, arena: Arena, which: int, number: int, settings: SearchSettings) -> list[Finish]:
         """All starts of one round: on a CPU one to a thread, elsewhere all in one batch."""
-        kinds = [kind for kind in settings.kinds for _ in range(settings.starts)]
+        kinds = [kind for kind, count in zip(settings.kinds, settings.starts, strict=True) for _ in range(count)]
         together = 1 if arena.problem.source.device.type == "cpu" else len(kinds)
 
         def run(begin: int) -> list[Finish]:

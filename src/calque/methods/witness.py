@@ -30,8 +30,8 @@ ROUNDS = 2
 
 def witness(task: Task, source: Side, target: Side) -> Evidence | None:
     """What speaks for these two sides; None where there are too few words to tell."""
-    settings = SearchSettings(rounds=ROUNDS)
-    fewest = min(len(task.source), len(task.target), settings.words)
+    settings = SearchSettings(words=(1000,), dimensions=(30,), rounds=ROUNDS)
+    fewest = min(len(task.source), len(task.target))
     if fewest < FEWEST_WORDS:
         return None
     arena = _arena(task, settings)
@@ -54,7 +54,7 @@ def _arena(task: Task, settings: SearchSettings) -> Arena:
     shared = min(int(each.shape[1]) for each in sides)
     sides = [each if each.shape[1] == shared else unit(principal(each, shared).apply(each)) for each in sides]
     full = Problem(*sides, *(word_weights(each, sides[0]) for each in (task.source, task.target)))
-    return build_arena(full.head(settings.pool), min(settings.dimensions[0], shared), settings.words)
+    return build_arena(full.head(settings.pool), min(settings.dimensions[0], shared), settings.words[0])
 
 
 def _mapped(task: Task, source: Side, target: Side, rows: int, columns: int) -> tuple[Tensor, Tensor]:
