@@ -11,20 +11,16 @@ right for at least 5 % of the words.
 from __future__ import annotations
 
 import argparse
-import datetime
-import os
-import platform
 import statistics
 import time
 from pathlib import Path
-
-import torch
 
 from calque.alignment import Alignment
 from calque.evaluate import TranslationScore, score_translation
 from calque.formats import read
 from calque.lexicon import read_lexicon
 from calque.recipe import find, run_seeds
+from common import keep, machine, markdown, parser
 
 PAIRS = ("es-en", "it-en", "zh-en")
 SUCCESS = 0.05
@@ -34,9 +30,7 @@ def main() -> None:
     """Measure and print."""
     asked = _arguments()
     recipe = find(asked.recipe)
-    print(f"{_machine(asked.device)}, recipe {recipe.name}, {asked.seeds} seeds at once\n")
-    print("| pair | succeeded | forward nn / csls | backward nn / csls | aligned | seconds, whole batch |")
-    print("|---|---|---|---|---|---|")
+    rows = []
     for pair in asked.pairs:
         folder, (source, target) = asked.data / "we-z" / pair, pair.split("-")
         spaces = [
@@ -44,10 +38,13 @@ def main() -> None:
         ]
         began = time.monotonic()
         found = run_seeds(recipe, spaces[0], spaces[1], range(asked.seeds), asked.device)
-        print(row(pair, asked.data, found, time.monotonic() - began), flush=True)
+        rows.append(row(pair, asked.data, found, time.monotonic() - began))
+    where = f"{machine(asked.device)}, recipe {recipe.name}, {asked.seeds} seeds at once"
+    head = ["pair", "succeeded", "forward nn / csls", "backward nn / csls", "aligned", "seconds, whole batch"]
+    keep(asked.output, "paper", {"machine": where, "rows": rows}, f"{where}\n\n{markdown(head, rows)}")
 
 
-def row(pair: str, data: Path, found: list[Alignment], seconds: float) -> str:
+def row(pair: str, data: Path, found: list[Alignment], seconds: float) -> list[str]:
     """One line of the table: means over the seeds that succeeded, the lowest in brackets."""
     source, target = pair.split("-")
     folder = data / "lexicons" / "muse"
@@ -57,7 +54,7 @@ def row(pair: str, data: Path, found: list[Alignment], seconds: float) -> str:
     aligned = sum(each.verdict.label == "aligned" for each in found)
     cells = [_cell(good, way) for way in ("forward", "backward")]
     counts = [f"{count} of {len(found)}" for count in (len(good), aligned)]
-    return f"| {pair} | {counts[0]} | {cells[0]} | {cells[1]} | {counts[1]} | {seconds:.0f} |"
+    return [pair, counts[0], *cells, counts[1], f"{seconds:.0f}"]
 
 
 def _cell(scores: list[TranslationScore], way: str) -> str:
@@ -68,23 +65,15 @@ def _cell(scores: list[TranslationScore], way: str) -> str:
     return " / ".join(told)
 
 
-def _machine(device: str) -> str:
-    if device != "cpu" and torch.cuda.is_available():
-        return f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {datetime.date.today()}"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{cores} cores, {platform.machine()}, torch {torch.__version__}, {datetime.date.today()}"
-
-
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
-    parser.add_argument("--pairs", type=lambda text: text.split(","), default=list(PAIRS))
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--recipe", default="paper", help="a recipe's name, or a TOML file with other settings")
-    asked = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--pairs", type=lambda text: text.split(","), default=list(PAIRS))
+    made.add_argument("--seeds", type=int, default=10)
+    made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    made.add_argument("--recipe", default="paper", help="a recipe's name, or a TOML file with other settings")
+    asked = made.parse_args()
     if not asked.data.is_dir():
-        parser.error(f"{asked.data} is not a folder; set CALQUE_DATA to the one with we-z and lexicons in it")
+        made.error(f"{asked.data} is not a folder; set CALQUE_DATA to the one with we-z and lexicons in it")
     return asked
 
 

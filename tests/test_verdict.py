@@ -26,9 +26,8 @@ LOST = replace(GOOD, confirmed=False, gave_up="no start was confirmed in 9 round
     ("evidence", "label"),
     [
         (GOOD, "aligned"),
-        (replace(GOOD, cycle=0.4401, crowd_cycle=0.4), "aligned"),
-        (replace(GOOD, cycle=0.4399, crowd_cycle=0.4), "doubtful"),
-        (replace(GOOD, cycle=0.1, crowd_cycle=0.4), "doubtful"),
+        (replace(GOOD, cycle=0.05, crowd_cycle=0.4), "aligned"),
+        (replace(GOOD, cycle=0.0499, crowd_cycle=0.01), "failed"),
         (replace(GOOD, crowd=0, clearance=0.0, agreeing=31, cycle=0.6, crowd_cycle=0.6), "aligned"),
         (LOST, "failed"),
         (replace(LOST, clearance=5.99), "failed"),
@@ -56,7 +55,7 @@ def test_reasons_name_the_figures_and_what_was_asked_for():
     assert agreed.startswith("3 other")
     assert "61%" in cycle
     assert "43%" in cycle
-    assert "1.1 times" in cycle
+    assert "asked for" not in cycle
 
 
 @pytest.mark.parametrize("evidence", [GOOD, replace(GOOD, crowd=0, agreeing=31)])
@@ -65,7 +64,7 @@ def test_an_aligned_pair_gets_no_advice(evidence):
     assert not any("would help" in each for each in judge(evidence).reasons)
 
 
-@pytest.mark.parametrize("evidence", [LOST, replace(LOST, clearance=7.0), replace(GOOD, cycle=0.2)])
+@pytest.mark.parametrize("evidence", [LOST, replace(LOST, clearance=7.0), replace(GOOD, cycle=0.02)])
 def test_all_others_get_advice_last(evidence):
     reasons = judge(evidence).reasons
     assert judge(evidence).label != "aligned"
@@ -139,7 +138,7 @@ def test_a_map_that_its_polished_form_does_not_speak_for_has_failed(kept, label)
 @pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
 def test_a_map_that_is_kept_is_no_better_for_it(kept):
     assert judge(replace(LOST, kept=kept)).label == "failed"
-    assert judge(replace(GOOD, cycle=0.3, kept=kept)).label == ("failed" if kept == 0.0 else "doubtful")
+    assert judge(replace(LOST, clearance=6.0, kept=kept)).label == ("failed" if kept == 0.0 else "doubtful")
 
 
 def test_how_much_was_kept_is_said_with_what_is_asked_for():

@@ -9,7 +9,8 @@ import torch
 from calque.errors import SettingsError, SpaceError
 from calque.maps import principal
 from calque.methods.alternation import Problem, random_rotation
-from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine, evidence_of, lift
+from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine, evidence_of
+from calque.methods.lifting import lift
 from calque.methods.search import Finish, Found, SearchSettings, Standing
 from calque.methods.starts import build_arena
 from calque.methods.task import Outcome, Task
@@ -198,7 +199,8 @@ def test_noise_is_not_confirmed_and_says_why():
     got = coarse_to_fine(Task(one, other, listen=lambda step: told.append(step.stage)), quick)
     assert not got.evidence.confirmed
     assert got.evidence.gave_up in {f"no start was confirmed in {rounds} rounds" for rounds in (2, 3)}
-    assert told[: told.index("alternate")] == ["search"] * 12 + ["wider search"] * 4
+    stages = ["search"] * 12 + ["second look"] * 3 + ["wider search"] * 4 + ["second look"] * 6
+    assert told[: told.index("alternate")] == stages
     assert got.evidence.starts == 16
 
 
@@ -251,8 +253,7 @@ def test_lift_carries_a_right_map_of_few_dimensions_to_all():
     """The arena's truth is known: the rotation between the two bases of leading directions."""
     arena, truth = arena_of(300, 12, 6)
     bases = [principal(each, 6).matrix for each in (arena.full.source, arena.full.target)]
-    leader = Finish("random", 0, 0.1, bases[0].mT @ truth @ bases[1], torch.arange(300), 1.0)
-    lifted = lift(Found(Standing(leader, 1, (), 0.0), arena, (leader,), True, ""))
+    lifted = lift(arena, bases[0].mT @ truth @ bases[1])
     assert lifted.shape == (12, 12)
     assert torch.allclose(lifted @ lifted.mT, torch.eye(12), atol=1e-4)
     choices = (arena.full.source @ lifted @ arena.full.target.mT).argmax(dim=1)
@@ -267,7 +268,7 @@ def test_evidence_is_the_leader_beside_the_medians_of_its_crowd(pair):
     leader = finish(0.5, 0.8)
     crowd = tuple(finish(cost, cycle) for cost, cycle in ((0.9, 0.1), (0.7, 0.4), (0.6, 0.3), (0.8, 0.2)))
     elsewhere = finish(0.1, 0.9)
-    found = Found(Standing(leader, 3, crowd, 7.5), arena_of(50, 4, 2)[0], (leader, *crowd, elsewhere), True, "")
+    found = Found(Standing(leader, 3, crowd, 7.5), (arena_of(50, 4, 2)[0],), (leader, *crowd, elsewhere), True, "")
     got = evidence_of(found, Task(pair[0].head(400), pair[1]))
     assert (got.cost, got.cycle, got.clearance) == (0.5, 0.8, 7.5)
     assert got.crowd_cost == pytest.approx(statistics.median([0.9, 0.7, 0.6, 0.8])) == pytest.approx(0.75)
@@ -278,7 +279,7 @@ def test_evidence_is_the_leader_beside_the_medians_of_its_crowd(pair):
 
 def test_without_a_crowd_the_leader_stands_for_it(pair):
     leader = finish(0.5, 0.8)
-    found = Found(Standing(leader, 0, (), 0.0), arena_of(50, 4, 2)[0], (leader,), False, "it was interrupted")
+    found = Found(Standing(leader, 0, (), 0.0), (arena_of(50, 4, 2)[0],), (leader,), False, "it was interrupted")
     got = evidence_of(found, Task(*pair))
     assert (got.crowd, got.crowd_cost, got.crowd_cycle) == (0, 0.5, 0.8)
     assert got.gave_up == "it was interrupted"

@@ -13,6 +13,7 @@ from calque.progress import Listen, Step, quiet
 
 STAGES = {
     "search": "searching",
+    "second look": "looking again",
     "wider search": "searching wider",
     "alternate": "aligning",
     "refine": "refining",

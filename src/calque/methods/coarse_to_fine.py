@@ -8,22 +8,23 @@ leaves the orthogonal maps for re-weighted ones on the whole vocabulary.
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from calque.errors import SettingsError, SpaceError
-from calque.maps import LinearMap, TwoWay, nearest_orthogonal, principal
+from calque.maps import LinearMap, TwoWay, principal
 from calque.methods.alternation import AlternationSettings, Problem, alternate
+from calque.methods.lifting import lift
 from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import Found, SearchSettings, search
+from calque.methods.second_look import second_look
 from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, check_steps, fit, unit
 from calque.progress import Step
 from calque.side import Side
 from calque.space import Space
-from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 from calque.verdict import Evidence
 
 FEWEST_WORDS = 100
@@ -38,7 +39,7 @@ class CoarseToFineSettings:
     """Steps before anything else; they end in unit."""
     search: SearchSettings = field(default_factory=SearchSettings)
     widen: bool = True
-    """Whether a wider search follows one that found nothing."""
+    """Whether a second look and a wider search follow a search that found nothing."""
     wider: SearchSettings = field(
         default_factory=lambda: SearchSettings((2000,), (100,), 8000, ("learned", "random"), (4, 4), rounds=2)
     )
@@ -79,7 +80,7 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
         word_weights(task.target, target.vectors),
     )
     found = _found(problem, task, settings)
-    ended = alternate(problem.head(settings.words), lift(found), settings.alternation, task.stopped)
+    ended = alternate(problem.head(settings.words), _rotation(found), settings.alternation, task.stopped)
     task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost)}))
     rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
@@ -88,26 +89,22 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
 
 
 def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Found:
-    """By the cheap search where that is confirmed; else by the better of both."""
-    cheap = search(problem, settings.search, task.seed, task.listen, task.stopped)
-    if cheap.confirmed or not settings.widen or task.stopped():
-        return cheap
-    wider = search(problem, settings.wider, task.seed, task.listen, task.stopped, "wider search")
-    better = max((wider, cheap), key=_trusted)
-    return replace(better, finishes=cheap.finishes + wider.finishes)
+    """By the cheap search where that is confirmed, else by a wider one; a second look at the best ends either."""
+    found = search(problem, settings.search, task.seed, task.listen, task.stopped)
+    if not settings.widen or found.confirmed or task.stopped():
+        return found
+    found = second_look(problem, found, settings.search, task.listen, task.stopped)
+    if found.confirmed or task.stopped():
+        return found
+    found = found.joined(search(problem, settings.wider, task.seed, task.listen, task.stopped, "wider search"))
+    if found.confirmed or task.stopped():
+        return found
+    return second_look(problem, found, settings.wider, task.listen, task.stopped)
 
 
-def _trusted(found: Found) -> tuple[bool, bool, float]:
-    return found.confirmed, found.standing.agreeing > 0, found.standing.clearance
-
-
-def lift(found: Found) -> Tensor:
-    """The winner in all dimensions: the orthogonal map that follows its transport plan between the arena's words."""
-    arena = found.arena
-    cost = sqrt_cosine_cost(arena.problem.source @ found.standing.leader.matrix, arena.problem.target)
-    plan = sinkhorn(cost, arena.problem.rows, arena.problem.columns, SinkhornSettings(40.0, iterations=30))
-    words = slice(0, len(arena.problem.source)), slice(0, len(arena.problem.target))
-    return nearest_orthogonal(arena.full.source[words[0]].mT @ ((plan.matrix / cost) @ arena.full.target[words[1]]))
+def _rotation(found: Found) -> Tensor:
+    """The winner in all dimensions."""
+    return lift(found.arena, found.standing.leader.matrix) if found.rotation is None else found.rotation
 
 
 def evidence_of(found: Found, task: Task) -> Evidence:

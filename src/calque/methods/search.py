@@ -106,12 +106,25 @@ class Found:
     """What the search came back with."""
 
     standing: Standing
-    arena: Arena
+    arenas: tuple[Arena, ...]
     finishes: tuple[Finish, ...]
     """Every start, in the order they ran."""
     confirmed: bool
     gave_up: str
     """Why it ended unconfirmed; empty where it did not."""
+    rotation: Tensor | None = None
+    """The winner in all dimensions, where it has been carried there already (second_look.py)."""
+
+    @property
+    def arena(self) -> Arena:
+        """That of the winner."""
+        return self.arenas[self.standing.leader.arena]
+
+    def joined(self, other: Found) -> Found:
+        """Both searches as one, which ended as the other did."""
+        moved = [replace(each, arena=each.arena + len(self.arenas)) for each in other.finishes]
+        finishes, arenas = (*self.finishes, *moved), (*self.arenas, *other.arenas)
+        return Found(best_standing(finishes), arenas, finishes, other.confirmed, other.gave_up)
 
 
 def search(
@@ -123,7 +136,7 @@ def search(
     stage: str = "search",
 ) -> Found:
     """Starts of every kind, arena after arena, until one is confirmed; ``stage`` is what listeners hear it called."""
-    with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+    with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
         return _search(full, settings, _Runner(seed, pool, stopped), listen, stage)
 
 
@@ -131,7 +144,7 @@ def rounds_of_starts(
     arena: Arena, settings: SearchSettings, seed: int, stopped: Callable[[], bool] = never
 ) -> Iterator[list[Finish]]:
     """Rounds of starts in one arena, as many as the settings allow, each run when it is asked for."""
-    with _one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+    with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
         runner = _Runner(seed, pool, stopped)
         for number in range(settings.rounds):
             yield runner.round(arena, 0, number, settings)
@@ -149,11 +162,11 @@ def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Li
             listen(Step(stage, len(finishes), most, told))
         standing = best_standing(finishes)
         if standing.confirmed(settings.clear):
-            return Found(standing, arenas[standing.leader.arena], tuple(finishes), True, "")
+            return Found(standing, tuple(arenas), tuple(finishes), True, "")
         if runner.stopped():
             gave_up = "it was interrupted"
             break
-    return Found(standing, arenas[standing.leader.arena], tuple(finishes), False, gave_up)
+    return Found(standing, tuple(arenas), tuple(finishes), False, gave_up)
 
 
 def _arenas(full: Problem, settings: SearchSettings, stopped: Callable[[], bool]) -> list[Arena]:
@@ -207,7 +220,7 @@ def _generator(seed: int, number: int, position: int) -> torch.Generator:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[int]:
+def one_thread_each() -> Iterator[int]:
     """As many starts at once as torch has threads, each on one thread.
 
     That is faster than many threads on one start, and the result of a start cannot depend on their number.

@@ -1,0 +1,119 @@
+"""What all benchmarks share: the machine in a line, where pairs lie, the whole command timed, tables."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from calque.space import Space
+
+CALQUE = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
+RESULTS = Path("build") / "bench"
+"""Where every benchmark leaves its table, as Markdown and as JSON."""
+
+
+def machine(device: str = "cpu") -> str:
+    """Where and when something was measured."""
+    place = f"{len(os.sched_getaffinity(0))} cores, {_processor()}"
+    if device != "cpu" and torch.cuda.is_available():
+        place = torch.cuda.get_device_name()
+    return f"{place}, torch {torch.__version__}, Python {platform.python_version()}, {datetime.date.today()}"
+
+
+def _processor() -> str:
+    with Path("/proc/cpuinfo").open() as told:
+        return next((line.split(":")[1].strip() for line in told if line.startswith("model name")), platform.machine())
+
+
+def parser(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
+    """A parser with what every benchmark takes."""
+    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--output", type=Path, default=RESULTS, help="the folder for its table (.md) and runs (.json)")
+    if data:
+        made.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
+    return made
+
+
+def keep(folder: Path, name: str, found: Any, text: str) -> None:
+    """Print a table, and leave it and what it was made of in the folder."""
+    print(text, flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(f"{text}\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def files(data: Path, pair: str) -> tuple[list[str], list[str]]:
+    """The vectors of a pair, and its lexicons both ways: whole ones for WE-Z, the MUSE test split for the others."""
+    folder, languages = pair.split(":")
+    names = {"we-z": f"we-z/{languages}/word2vec.{{}}", "europarl": "europarl/{}.vec.gz"}
+    vectors = [
+        str(data / names.get(folder, f"{folder}/{languages}/{{}}.vec.gz").format(each)) for each in languages.split("-")
+    ]
+    half = "" if folder == "we-z" else ".test"
+    ways = languages, "-".join(reversed(languages.split("-")))
+    return vectors, [str(data / "lexicons" / "muse" / f"{way}{half}.tsv") for way in ways]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ran to its end."""
+
+    told: Any
+    """Its JSON."""
+    code: int
+    seconds: float
+    """From start to exit."""
+    memory: float
+    """The most it held, in MiB."""
+
+
+def command(*arguments: str, right: Sequence[int] = (0,)) -> Ended:
+    """`calque` with these arguments and --json, the whole of it timed; anything but the right exit codes ends us."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as told:
+        began = time.monotonic()
+        process = subprocess.Popen([*CALQUE, *arguments, "--json"], stdout=out, stderr=told)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds, code = time.monotonic() - began, os.waitstatus_to_exitcode(status)
+        out.seek(0), told.seek(0)
+        if code not in right:
+            sys.exit(f"calque {' '.join(arguments)} ended with {code}: {told.read()}")
+        return Ended(json.loads(out.read()), code, seconds, used.ru_maxrss / 1024)
+
+
+def clustered(words: int, dimension: int, generator: torch.Generator, clusters: int = 200) -> torch.Tensor:
+    """Uneven clusters with a decaying spectrum, as word vectors have: one rotation fits them and no other does."""
+    spectrum = torch.arange(1, dimension + 1) ** -0.5
+    centres = torch.randn(clusters, dimension, generator=generator) * spectrum
+    shares = torch.arange(1.0, clusters + 1.0) ** -0.7
+    members = torch.multinomial(shares, words, replacement=True, generator=generator)
+    return centres[members] + torch.randn(words, dimension, generator=generator) * spectrum
+
+
+def copies(words: int, dimension: int, blur: float, seed: int) -> tuple[Space, Space]:
+    """Two blurred copies of one space, the second turned: row i is the translation of row i."""
+    generator = torch.Generator().manual_seed(seed)
+    vectors = clustered(words, dimension, generator)
+    noise = blur * float(vectors.norm(dim=1).mean()) / dimension**0.5
+    one, other = (vectors + noise * torch.randn(vectors.shape, generator=generator) for _ in range(2))
+    turn = torch.linalg.qr(torch.randn(dimension, dimension, generator=generator)).Q
+    names = [[f"{side}{row}" for row in range(words)] for side in ("one", "other")]
+    return Space.of(names[0], one, name="one"), Space.of(names[1], other @ turn, name="other")
