@@ -7,7 +7,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo    align the shipped sample and show what came out"
 	@echo "make test    lint, types, import rules and all tests"
-	@echo "make bench   measure accuracy and time on the data of CALQUE_DATA"
+	@echo "make bench   measure accuracy, verdicts and time in some minutes; FULL=1 for all of it, in hours"
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "calque needs Python 3.10 or newer; set PYTHON=")'
@@ -30,8 +30,20 @@ lint: .venv/ready
 unit: .venv/ready
 	$(BIN)/pytest
 
+ifdef FULL
+ACCURACY := --seeds 20
+VERDICT := --nulls 200 --reals 240
+SPEED := --recipes default,artetxe2018,paper --most-words 200000
+else
+ACCURACY := --seeds 2 --pairs we-z:es-en,we-z:it-en,we-z:zh-en,sample
+VERDICT := --nulls 3 --reals 8
+SPEED := --recipes default,artetxe2018 --most-words 10000 --most-dimensions 300
+endif
+
 bench: .venv/ready
-	$(BIN)/python bench/accuracy.py
+	$(BIN)/python bench/accuracy.py $(ACCURACY)
+	$(BIN)/python bench/verdict.py $(VERDICT)
+	$(BIN)/python bench/speed.py --pair we-z:es-en $(SPEED)
 
 clean:
 	rm -rf .venv runs build dist

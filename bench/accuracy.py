@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from calque import sample
-from common import command, files, keep, machine, markdown, parser
+from common import command, files, headline, keep, machine, markdown, parser
 
 ASKED = {
     "we-z:es-en": ("79.3 / 81.2 · 75.0 / 77.2", "78.8 / 80.7 · 74.5 / 77.0"),
@@ -38,11 +38,12 @@ WAYS = [(way, kind) for way in ("forward", "backward") for kind in ("nn", "csls"
 def main() -> None:
     """Measure, print, keep."""
     asked = _arguments()
-    with tempfile.TemporaryDirectory() as folder:
-        runs = [measure(asked, pair, seed, Path(folder)) for pair in asked.pairs for seed in range(asked.seeds)]
-    where = machine(asked.device)
-    text = f"`python bench/accuracy.py --seeds {asked.seeds}`, {where}\n\n{table(runs)}"
-    keep(asked.output, asked.name, {"machine": where, "runs": runs}, text)
+    runs = []
+    for pair in asked.pairs:
+        with tempfile.TemporaryDirectory() as folder:
+            runs += [measure(asked, pair, seed, Path(folder)) for seed in range(asked.seeds)]
+        told = f"{headline(asked.device)}\n\n{table(runs)}"
+        keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told)
 
 
 def measure(asked: argparse.Namespace, pair: str, seed: int, folder: Path) -> dict[str, Any]:
@@ -81,6 +82,7 @@ def table(runs: list[dict[str, Any]]) -> str:
         "spread",
         "aligned",
         "seconds (longest)",
+        "of them aligning",
         "memory, MiB",
     ]
     return markdown(head, [_row(pair, [run for run in runs if run["pair"] == pair]) for pair in _pairs(runs)])
@@ -120,10 +122,9 @@ def _arguments() -> argparse.Namespace:
     made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
     made.add_argument("--name", default="accuracy", help="what its files are called")
     asked = made.parse_args()
-    if any(":" in pair for pair in asked.pairs) and not asked.data.is_dir():
-        made.error(
-            f"{asked.data} is not a folder; set CALQUE_DATA to the one with we-z and lexicons, or --pairs sample"
-        )
+    if not asked.data.is_dir():
+        print(f"{asked.data} is no folder: the sample alone is measured; set CALQUE_DATA to the folder with we-z in it")
+        asked.pairs = ["sample"]
     return asked
 
 

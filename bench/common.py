@@ -38,12 +38,16 @@ def _processor() -> str:
         return next((line.split(":")[1].strip() for line in told if line.startswith("model name")), platform.machine())
 
 
-def parser(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
+def headline(device: str = "cpu") -> str:
+    """The command that is running, where and when."""
+    return f"`{' '.join(['python', *sys.argv])}`, {machine(device)}"
+
+
+def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser with what every benchmark takes."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--output", type=Path, default=RESULTS, help="the folder for its table (.md) and runs (.json)")
-    if data:
-        made.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
+    made.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
     return made
 
 
@@ -79,7 +83,6 @@ class Ended:
 
     told: Any
     """Its JSON."""
-    code: int
     seconds: float
     """From start to exit."""
     memory: float
@@ -96,7 +99,7 @@ def command(*arguments: str, right: Sequence[int] = (0,)) -> Ended:
         out.seek(0), told.seek(0)
         if code not in right:
             sys.exit(f"calque {' '.join(arguments)} ended with {code}: {told.read()}")
-        return Ended(json.loads(out.read()), code, seconds, used.ru_maxrss / 1024)
+        return Ended(json.loads(out.read()), seconds, used.ru_maxrss / 1024)
 
 
 def clustered(words: int, dimension: int, generator: torch.Generator, clusters: int = 200) -> torch.Tensor:

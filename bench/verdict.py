@@ -32,7 +32,7 @@ from calque.lexicon import Lexicon, read_lexicon
 from calque.recipe import find
 from calque.recipe import run as align
 from calque.space import Space
-from common import clustered, copies, files, keep, machine, markdown, parser
+from common import clustered, copies, files, headline, keep, machine, markdown, parser
 
 WE_Z = tuple(f"we-z:{pair}" for pair in ("es-en", "it-en", "zh-en"))
 USEFUL = 0.15
@@ -223,9 +223,9 @@ def main() -> None:
     asked = _arguments()
     nulls, reals = (NULLS, REALS) if asked.data.is_dir() else (MADE_NULLS, REALS[-1:])
     jobs = [*_spread(nulls, asked.nulls), *_spread(reals, asked.reals)]
-    runs, where = judge_all(jobs, asked), machine(asked.device)
-    text = f"`python bench/verdict.py --nulls {asked.nulls} --reals {asked.reals}`, {where}\n\n{table(runs)}"
-    keep(asked.output, "verdict", {"machine": where, "runs": runs}, text)
+    runs = judge_all(jobs, asked)
+    told = {"machine": machine(asked.device), "runs": runs}
+    keep(asked.output, "verdict", told, f"{headline(asked.device)}\n\n{table(runs)}")
     if not asked.no_plot:
         plot(runs, asked.output / "verdict.svg")
 

@@ -138,4 +138,6 @@ def _advice(label: Label, evidence: Evidence) -> tuple[str, ...]:
     if evidence.confirmed and evidence.kept is not None and evidence.kept < MOSTLY_KEPT:
         return ("what would help: more word pairs, or the recipe 'default', which needs none",)
     few = f"more words ({evidence.words} in the smaller vocabulary)" if evidence.words < 2000 else "more text"
-    return (f"what would help: {few}, vectors trained on more similar texts, word frequencies, or another seed",)
+    others = "vectors trained on more similar texts, word frequencies, another seed"
+    pairs = "a few known pairs (--recipe artetxe2017 --lexicon FILE)" if evidence.kept is None else "more word pairs"
+    return (f"what would help: {few}, {others}, or {pairs}",)

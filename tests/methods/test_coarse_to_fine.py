@@ -9,9 +9,9 @@ import torch
 from calque.errors import SettingsError, SpaceError
 from calque.maps import principal
 from calque.methods.alternation import Problem, random_rotation
-from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine, evidence_of
+from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
 from calque.methods.lifting import lift
-from calque.methods.search import Finish, Found, SearchSettings, Standing
+from calque.methods.search import Finish, SearchSettings, Standing, evidence_of
 from calque.methods.starts import build_arena
 from calque.methods.task import Outcome, Task
 from calque.preprocess import unit
@@ -264,12 +264,10 @@ def finish(cost: float, cycle: float) -> Finish:
     return Finish("random", 0, cost, torch.eye(2), torch.arange(3), cycle)
 
 
-def test_evidence_is_the_leader_beside_the_medians_of_its_crowd(pair):
+def test_evidence_is_the_leader_beside_the_medians_of_its_crowd():
     leader = finish(0.5, 0.8)
     crowd = tuple(finish(cost, cycle) for cost, cycle in ((0.9, 0.1), (0.7, 0.4), (0.6, 0.3), (0.8, 0.2)))
-    elsewhere = finish(0.1, 0.9)
-    found = Found(Standing(leader, 3, crowd, 7.5), (arena_of(50, 4, 2)[0],), (leader, *crowd, elsewhere), True, "")
-    got = evidence_of(found, Task(pair[0].head(400), pair[1]))
+    got = evidence_of(Standing(leader, 3, crowd, 7.5), 6, 400, True, "")
     assert (got.cost, got.cycle, got.clearance) == (0.5, 0.8, 7.5)
     assert got.crowd_cost == pytest.approx(statistics.median([0.9, 0.7, 0.6, 0.8])) == pytest.approx(0.75)
     assert got.crowd_cycle == pytest.approx(0.25)
@@ -277,9 +275,7 @@ def test_evidence_is_the_leader_beside_the_medians_of_its_crowd(pair):
     assert (got.confirmed, got.gave_up, got.words) == (True, "", 400)
 
 
-def test_without_a_crowd_the_leader_stands_for_it(pair):
-    leader = finish(0.5, 0.8)
-    found = Found(Standing(leader, 0, (), 0.0), (arena_of(50, 4, 2)[0],), (leader,), False, "it was interrupted")
-    got = evidence_of(found, Task(*pair))
+def test_without_a_crowd_the_leader_stands_for_it():
+    got = evidence_of(Standing(finish(0.5, 0.8), 0, (), 0.0), 1, 400, False, "it was interrupted")
     assert (got.crowd, got.crowd_cost, got.crowd_cycle) == (0, 0.5, 0.8)
     assert got.gave_up == "it was interrupted"

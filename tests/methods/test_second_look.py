@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from calque.methods.alternation import Problem, random_rotation
-from calque.methods.search import Finish, Found, SearchSettings, finish_of, standing_of
+from calque.methods.search import Found, SearchSettings, finish_of, standing_of
 from calque.methods.second_look import second_look
 from calque.methods.starts import build_arena
 from calque.preprocess import fit
@@ -50,9 +50,11 @@ def off(generator: torch.Generator, share: float) -> torch.Tensor:
 def searched(problem: Problem, near: int) -> Found:
     """A search without a confirmed winner: so many starts beside the truth, and nine anywhere."""
     arena, generator = build_arena(problem, DIMENSION, 300), seeded(1)
-    bases = [torch.linalg.lstsq(problem.source[:300], arena.problem.source).solution for _ in range(1)]
-    target = torch.linalg.lstsq(problem.target[:300], arena.problem.target).solution
-    maps = [bases[0].mT @ off(generator, 0.25) @ target for _ in range(near)]
+    source, target = (
+        torch.linalg.lstsq(whole[:300], reduced).solution
+        for whole, reduced in ((problem.source, arena.problem.source), (problem.target, arena.problem.target))
+    )
+    maps = [source.mT @ off(generator, 0.25) @ target for _ in range(near)]
     maps += [random_rotation(DIMENSION, generator) for _ in range(9)]
     costs = [0.5 + 0.01 * row for row in range(near)] + [0.9 + 0.001 * row for row in range(9)]
     finishes = tuple(finish_of(arena, 0, "random", *each) for each in zip(maps, costs, strict=True))
@@ -97,15 +99,29 @@ def test_agreement_without_clearance_is_not_enough():
     assert after.standing.agreeing == 1
 
 
-def test_interrupted_it_leaves_the_search_as_it_was():
+def test_interrupted_it_leaves_the_search_as_it_was_and_says_so():
     before = searched(TRUE, near=2)
-    assert second_look(TRUE, before, SETTINGS, stopped=lambda: True) is before
+    after = second_look(TRUE, before, SETTINGS, stopped=lambda: True)
+    assert after.standing is before.standing
+    assert (after.confirmed, after.gave_up, after.rotation) == (False, "it was interrupted", None)
+
+
+def test_those_that_agreed_are_not_counted_among_those_that_went_elsewhere():
+    after = second_look(TRUE, searched(TRUE, near=2), SETTINGS)
+    assert len(after.standing.crowd) == 9
+
+
+def test_where_all_words_go_to_the_same_few_agreement_means_nothing():
+    before = searched(TRUE, near=2)
+    collapsed = tuple(replace(each, cycle=0.04) for each in before.finishes)
+    before = replace(before, finishes=collapsed, standing=standing_of(collapsed))
+    assert second_look(TRUE, before, SETTINGS) is before
 
 
 def test_the_three_cheapest_of_every_arena_are_looked_at_and_told():
     told: list[Step] = []
     before = searched(TRUE, near=2)
-    second_look(TRUE, before.joined(before), SETTINGS, told.append)
+    second_look(TRUE, before.joined(before, 2.0), SETTINGS, told.append)
     cheapest = sorted(each.cost for each in before.finishes)[:3]
     assert [each.values["cost"] for each in told] == cheapest * 2
     assert [(each.stage, each.number, each.total) for each in told] == [("second look", n, 6) for n in range(1, 7)]
@@ -113,8 +129,22 @@ def test_the_three_cheapest_of_every_arena_are_looked_at_and_told():
 
 def test_joined_searches_keep_their_arenas_apart():
     one, other = searched(TRUE, near=1), searched(UNRELATED, near=0)
-    both = one.joined(replace(other, gave_up="the other"))
+    both = one.joined(replace(other, gave_up="the other"), 6.0)
     assert [each.arena for each in both.finishes] == [0] * 10 + [1] * 9
     assert both.arenas == (*one.arenas, *other.arenas)
     assert both.gave_up == "the other"
-    assert isinstance(both.standing.leader, Finish)
+    assert both.standing.leader is one.finishes[0]
+
+
+def test_of_joined_searches_the_confirmed_one_leads():
+    """Though the first has a clearer leader that a start agrees with: all words of it go to the same few."""
+    first = searched(TRUE, near=2)
+    alike = tuple(replace(each, choices=first.finishes[0].choices, cycle=0.04) for each in first.finishes[:2])
+    first = replace(first, finishes=(*alike, *first.finishes[2:]))
+    second = searched(TRUE, near=2)
+    agreeing = replace(second.finishes[1], choices=second.finishes[0].choices, cost=0.51)
+    second = replace(second, finishes=(replace(second.finishes[0], cost=0.6), agreeing, *second.finishes[2:]))
+    both = first.joined(replace(second, confirmed=True), 2.0)
+    assert both.confirmed
+    assert both.standing.leader.arena == 1
+    assert both.standing.confirmed(2.0)

@@ -8,8 +8,8 @@ import torch
 
 from calque.maps import LinearMap, NetworkMap
 from calque.methods.alternation import random_rotation
-from calque.methods.task import Task
-from calque.methods.witness import FEWEST_WORDS, witness
+from calque.methods.task import FEWEST_WORDS, Task
+from calque.methods.witness import witness
 from calque.preprocess import Preprocessing
 from calque.progress import Step
 from calque.side import Side

@@ -7,8 +7,7 @@ leaves the orthogonal maps for re-weighted ones on the whole vocabulary.
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -18,17 +17,13 @@ from calque.maps import LinearMap, TwoWay, principal
 from calque.methods.alternation import AlternationSettings, Problem, alternate
 from calque.methods.lifting import lift
 from calque.methods.refinement import RefinementSettings, refine
-from calque.methods.search import Found, SearchSettings, search
+from calque.methods.search import Found, SearchSettings, evidence_of, search
 from calque.methods.second_look import second_look
-from calque.methods.task import Outcome, Task, word_weights
+from calque.methods.task import FEWEST_WORDS, Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, check_steps, fit, unit
 from calque.progress import Step
 from calque.side import Side
 from calque.space import Space
-from calque.verdict import Evidence
-
-FEWEST_WORDS = 100
-"""Fewer words than this cannot tell one rotation from another."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,10 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
     there, back = ((_side(source, each[0]), _side(target, each[1])) for each in (maps.there, maps.back))
-    return Outcome(*there, evidence_of(found, task), notes, back)
+    words = min(len(task.source), len(task.target))
+    evidence = evidence_of(found.standing, len(found.finishes), words, found.confirmed, found.gave_up)
+    evidence = replace(evidence, interrupted=task.stopped() and not found.confirmed)
+    return Outcome(*there, evidence, notes, back)
 
 
 def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Found:
@@ -96,8 +94,12 @@ def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Foun
     found = second_look(problem, found, settings.search, task.listen, task.stopped)
     if found.confirmed or task.stopped():
         return found
-    found = found.joined(search(problem, settings.wider, task.seed, task.listen, task.stopped, "wider search"))
-    if found.confirmed or task.stopped():
+    earlier = settings.search.rounds
+    wider = search(problem, settings.wider, task.seed, task.listen, task.stopped, "wider search", earlier)
+    if task.stopped() and not wider.confirmed:
+        return replace(found, gave_up=wider.gave_up)
+    found = found.joined(wider, settings.wider.clear)
+    if found.confirmed:
         return found
     return second_look(problem, found, settings.wider, task.listen, task.stopped)
 
@@ -105,25 +107,6 @@ def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Foun
 def _rotation(found: Found) -> Tensor:
     """The winner in all dimensions."""
     return lift(found.arena, found.standing.leader.matrix) if found.rotation is None else found.rotation
-
-
-def evidence_of(found: Found, task: Task) -> Evidence:
-    """What the search says for its winner."""
-    standing = found.standing
-    crowd = standing.crowd or (standing.leader,)
-    return Evidence(
-        cost=standing.leader.cost,
-        crowd_cost=statistics.median(each.cost for each in crowd),
-        cycle=standing.leader.cycle,
-        crowd_cycle=statistics.median(each.cycle for each in crowd),
-        clearance=standing.clearance,
-        starts=len(found.finishes),
-        crowd=len(standing.crowd),
-        agreeing=standing.agreeing,
-        confirmed=found.confirmed,
-        gave_up=found.gave_up,
-        words=min(len(task.source), len(task.target)),
-    )
 
 
 def _common_dimension(task: Task, settings: CoarseToFineSettings) -> tuple[int, tuple[str, ...]]:

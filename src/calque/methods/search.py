@@ -20,7 +20,7 @@ from calque.errors import SettingsError
 from calque.methods.alternation import AlternationSettings, Problem, alternate
 from calque.methods.starts import Arena, build_arena, find
 from calque.progress import Listen, Step, never, quiet
-from calque.verdict import COLLAPSED
+from calque.verdict import CLEAR, COLLAPSED, Evidence
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SearchSettings:
     """Starts of each kind in a round; the random ones, which seldom succeed, are the crowd."""
     rounds: int = 3
     """The search gives up after so many rounds."""
-    clear: float = 6.0
+    clear: float = CLEAR
     """How many deviations below the crowd's median cost a winner must stand."""
     alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(scalings=3))
 
@@ -120,11 +120,11 @@ class Found:
         """That of the winner."""
         return self.arenas[self.standing.leader.arena]
 
-    def joined(self, other: Found) -> Found:
+    def joined(self, other: Found, clear: float) -> Found:
         """Both searches as one, which ended as the other did."""
         moved = [replace(each, arena=each.arena + len(self.arenas)) for each in other.finishes]
         finishes, arenas = (*self.finishes, *moved), (*self.arenas, *other.arenas)
-        return Found(best_standing(finishes), arenas, finishes, other.confirmed, other.gave_up)
+        return Found(best_standing(finishes, clear), arenas, finishes, other.confirmed, other.gave_up)
 
 
 def search(
@@ -134,10 +134,15 @@ def search(
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
     stage: str = "search",
+    earlier: int = 0,
 ) -> Found:
-    """Starts of every kind, arena after arena, until one is confirmed; ``stage`` is what listeners hear it called."""
+    """Starts of every kind, arena after arena, until one is confirmed.
+
+    ``stage`` is what listeners hear it called, ``earlier`` how many rounds of the same seed another search has had:
+    starts of different rounds share no chance.
+    """
     with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
-        return _search(full, settings, _Runner(seed, pool, stopped), listen, stage)
+        return _search(full, settings, _Runner(seed, pool, stopped, earlier), listen, stage)
 
 
 def rounds_of_starts(
@@ -160,7 +165,7 @@ def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Li
             finishes.append(each)
             told: dict[str, float | str] = {"cost": each.cost, "kind": each.kind, "dimensions": arenas[which].dimension}
             listen(Step(stage, len(finishes), most, told))
-        standing = best_standing(finishes)
+        standing = best_standing(finishes, settings.clear)
         if standing.confirmed(settings.clear):
             return Found(standing, tuple(arenas), tuple(finishes), True, "")
         if runner.stopped():
@@ -185,6 +190,7 @@ class _Runner:
     seed: int
     pool: ThreadPoolExecutor
     stopped: Callable[[], bool]
+    earlier: int = 0
 
     def round(self, arena: Arena, which: int, number: int, settings: SearchSettings) -> list[Finish]:
         """All starts of one round: on a CPU one to a thread, elsewhere all in one batch."""
@@ -195,7 +201,9 @@ class _Runner:
             if begin and self.stopped():
                 return []
             positions = range(begin, min(begin + together, len(kinds)))
-            firsts = [find(kinds[each])(arena, _generator(self.seed, number, each)) for each in positions]
+            firsts = [
+                find(kinds[each])(arena, _generator(self.seed, self.earlier + number, each)) for each in positions
+            ]
             ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
             matrices, costs = ended.matrix.reshape(-1, *firsts[0].shape), ended.cost.reshape(-1).tolist()
             return [
@@ -233,11 +241,11 @@ def one_thread_each() -> Iterator[int]:
         torch.set_num_threads(threads)
 
 
-def best_standing(finishes: Sequence[Finish]) -> Standing:
-    """The arena whose leader is best confirmed: found again by another start, then clearest of its crowd."""
+def best_standing(finishes: Sequence[Finish], clear: float = CLEAR) -> Standing:
+    """The arena whose leader is confirmed, or nearest to it: found again by another start, then clearest."""
     arenas = sorted({each.arena for each in finishes})
     standings = [standing_of([each for each in finishes if each.arena == arena]) for arena in arenas]
-    return max(standings, key=lambda each: (each.agreeing > 0, each.clearance))
+    return max(standings, key=lambda each: (each.confirmed(clear), each.agreeing > 0, each.clearance))
 
 
 def standing_of(finishes: Sequence[Finish], leader: Finish | None = None) -> Standing:
@@ -260,3 +268,21 @@ def _clearance(cost: float, crowd: Sequence[float]) -> float:
     middle = statistics.median(crowd)
     spread = statistics.median(abs(each - middle) for each in crowd)
     return (middle - cost) / (1.4826 * max(spread, 1e-6))
+
+
+def evidence_of(standing: Standing, starts: int, words: int, confirmed: bool, gave_up: str) -> Evidence:
+    """What a search says for its winner: the leader beside the medians of its crowd."""
+    leader, crowd = standing.leader, standing.crowd or (standing.leader,)
+    return Evidence(
+        cost=leader.cost,
+        crowd_cost=statistics.median(each.cost for each in crowd),
+        clearance=standing.clearance,
+        cycle=leader.cycle,
+        crowd_cycle=statistics.median(each.cycle for each in crowd),
+        starts=starts,
+        crowd=len(standing.crowd),
+        agreeing=standing.agreeing,
+        confirmed=confirmed,
+        gave_up=gave_up,
+        words=words,
+    )

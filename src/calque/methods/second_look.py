@@ -60,13 +60,15 @@ def second_look(
         for each in (pool.map if problem.source.device.type == "cpu" else map)(climb, best):
             climbed.append(each)
             listen(Step("second look", len(climbed), len(best), {"cost": each.finish.cost}))
-    others = [sum(_agree(each, other) for other in climbed if other is not each) for each in climbed]
-    if max(others) == 0 or stopped():
-        return found
-    standings = [_standing(found, each.finish, count) for each, count in zip(climbed, others, strict=True)]
-    which = max(range(len(best)), key=lambda each: (standings[each].agreeing > 0, standings[each].clearance))
+    if stopped():
+        return replace(found, gave_up="it was interrupted")
+    agreeing = [[other.finish for other in climbed if other is not each and _agree(each, other)] for each in climbed]
+    standings = [_standing(found, each.finish, others) for each, others in zip(climbed, agreeing, strict=True)]
+    which = max(range(len(best)), key=lambda each: (_believable(standings[each]), standings[each].clearance))
     standing = standings[which]
-    confirmed = standing.clearance >= settings.clear and standing.leader.cycle >= COLLAPSED
+    if not _believable(standing):
+        return found
+    confirmed = standing.clearance >= settings.clear
     gave_up = "" if confirmed else found.gave_up
     return replace(found, standing=standing, confirmed=confirmed, gave_up=gave_up, rotation=climbed[which].rotation)
 
@@ -78,10 +80,15 @@ def _best(found: Found) -> list[Finish]:
     return [each for arena in arenas for each in [f for f in by_cost if f.arena == arena][:FROM_EACH]]
 
 
-def _standing(found: Found, finish: Finish, agreeing: int) -> Standing:
-    """How a start stood in its arena, with those that agreed after the climb."""
-    same = [each for each in found.finishes if each.arena == finish.arena]
-    return replace(standing_of(same, finish), agreeing=agreeing)
+def _standing(found: Found, finish: Finish, agreeing: list[Finish]) -> Standing:
+    """How a start stood in its arena beside those that did not agree with it after the climb."""
+    others = {id(each) for each in agreeing}
+    same = [each for each in found.finishes if each.arena == finish.arena and id(each) not in others]
+    return replace(standing_of(same, finish), agreeing=len(agreeing))
+
+
+def _believable(standing: Standing) -> bool:
+    return standing.agreeing > 0 and standing.leader.cycle >= COLLAPSED
 
 
 def _climb(problem: Problem, rotation: Tensor, finish: Finish, stopped: Callable[[], bool]) -> _Climbed:

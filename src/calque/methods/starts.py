@@ -61,7 +61,7 @@ def build_arena(full: Problem, dimension: int, words: int) -> Arena:
 
 
 def random_start(arena: Arena, generator: torch.Generator) -> Tensor:
-    """Any rotation, all equally likely: a few in a hundred fall into the right basin (and so it is the null crowd)."""
+    """Any rotation, all equally likely: few fall into the right basin (and so it is the null crowd)."""
     return random_rotation(arena.dimension, generator).to(arena.problem.source)
 
 
@@ -85,8 +85,9 @@ def learned_start(arena: Arena, generator: torch.Generator) -> Tensor:
     again and again with little trust in any of its pairs, climbs from there (refinement.py).
     """
     full, most = arena.full, 1000 * int(torch.randint(2, 5, (1,), generator=generator))
-    drawn = [_some(min(len(each), most), 0.9, generator) for each in (full.source, full.target)]
-    first = _by_profiles(full, (drawn[0], drawn[1]), (full.source, full.target), most)
+    pool = min(len(full.source), len(full.target), most)
+    drawn = _some(pool, 0.9, generator), _some(pool, 0.9, generator)
+    first = _by_profiles(full, drawn, (full.source, full.target), most)
     smooth = alternate(full.head(SMOOTH_WORDS), first, SMOOTH, arena.stopped).matrix
     maps = TwoWay.of(LinearMap(smooth), LinearMap.identity(len(smooth), smooth))
     maps = refine(full.source, full.target, maps, LEARNING, stopped=arena.stopped)

@@ -15,6 +15,8 @@ from calque.space import Space
 from calque.transport import uniform
 from calque.verdict import Evidence
 
+FEWEST_WORDS = 100
+"""Fewer words than this cannot tell one rotation from another."""
 RARE = 1e-3
 """Words rarer than this share of the text are weighed as if they were more frequent than they are."""
 

@@ -1,29 +1,27 @@
 """Evidence for a map that was found in any way at all: it competes with starts that know nothing of it.
 
 The map is put into an arena of the search (few words, few dimensions), polished there by the same alternation as every
-start, and must then do what a winner of the search must do: stand clear of the crowd that ended elsewhere, be found
-again by an independent start, and be more consistent than the crowd. A dictionary, if there was one, plays no part.
+start, and must then do what a winner of the search must do: stand clear of the crowd that ended elsewhere, and be
+found again by an independent start. A dictionary, if there was one, plays no part.
 """
 
 from __future__ import annotations
 
-import statistics
+from dataclasses import replace
 
 from torch import Tensor
 
 from calque.maps import nearest_orthogonal, principal
 from calque.methods.alternation import Problem, alternate
-from calque.methods.search import Finish, SearchSettings, Standing, finish_of, rounds_of_starts, standing_of
+from calque.methods.search import Finish, SearchSettings, evidence_of, finish_of, rounds_of_starts, standing_of
 from calque.methods.starts import Arena, build_arena
-from calque.methods.task import Task, word_weights
+from calque.methods.task import FEWEST_WORDS, Task, word_weights
 from calque.preprocess import fit, unit
 from calque.progress import Step
 from calque.retrieval import find, mutual
 from calque.side import Side
 from calque.verdict import Evidence
 
-FEWEST_WORDS = 100
-"""In fewer words than this a crowd says nothing."""
 ROUNDS = 2
 """The second round of starts runs only where the first has not confirmed the map."""
 
@@ -44,12 +42,13 @@ def witness(task: Task, source: Side, target: Side) -> Evidence | None:
         task.listen(Step("judge", len(finishes), 1 + ROUNDS * len(found), {"cost": given.cost}))
         if standing.confirmed(settings.clear) or task.stopped():
             break
-    kept = _kept(given, *mapped)
-    return _evidence(task, standing, len(finishes), standing.confirmed(settings.clear), kept)
+    confirmed, words = standing.confirmed(settings.clear), min(len(task.source), len(task.target))
+    evidence = evidence_of(standing, len(finishes), words, confirmed, "" if confirmed else _why(task))
+    return replace(evidence, kept=_kept(given, *mapped), interrupted=task.stopped() and not confirmed)
 
 
 def _arena(task: Task, settings: SearchSettings) -> Arena:
-    """The first arena of the search, on the frequent words of both sides."""
+    """An arena of the search, on the frequent words of both sides."""
     sides = [fit(each.vectors.to(task.device), ("unit", "center", "unit"))[1] for each in (task.source, task.target)]
     shared = min(int(each.shape[1]) for each in sides)
     sides = [each if each.shape[1] == shared else unit(principal(each, shared).apply(each)) for each in sides]
@@ -74,25 +73,6 @@ def _polished(arena: Arena, source: Tensor, target: Tensor, settings: SearchSett
 def _kept(given: Finish, source: Tensor, target: Tensor) -> float:
     """The share of the arena's words that the map itself translates as its polished form does."""
     return float(((source @ target.mT).argmax(dim=1) == given.choices).float().mean())
-
-
-def _evidence(task: Task, standing: Standing, starts: int, confirmed: bool, kept: float) -> Evidence:
-    crowd = standing.crowd or (standing.leader,)
-    return Evidence(
-        cost=standing.leader.cost,
-        crowd_cost=statistics.median(each.cost for each in crowd),
-        clearance=standing.clearance,
-        cycle=standing.leader.cycle,
-        crowd_cycle=statistics.median(each.cycle for each in crowd),
-        starts=starts,
-        crowd=len(standing.crowd),
-        agreeing=standing.agreeing,
-        confirmed=confirmed,
-        gave_up="" if confirmed else _why(task),
-        words=min(len(task.source), len(task.target)),
-        kept=kept,
-        interrupted=task.stopped() and not confirmed,
-    )
 
 
 def _why(task: Task) -> str:
