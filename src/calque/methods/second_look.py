@@ -18,13 +18,14 @@ from calque.maps import LinearMap, TwoWay, nearest_orthogonal
 from calque.methods.alternation import Problem
 from calque.methods.correspondence import correspondence
 from calque.methods.lifting import lift
-from calque.methods.refinement import refine
+from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import AGREE, Finish, Found, SearchSettings, Standing, one_thread_each, standing_of
-from calque.methods.starts import LEARNING
 from calque.preprocess import unit
 from calque.progress import Listen, Step, never, quiet
 from calque.verdict import COLLAPSED
 
+CLIMB = RefinementSettings(rounds=16, fewest=16, temperature=0.2)
+"""Fewer rounds than a start that learns has: these begin higher."""
 FROM_EACH = 3
 """How many of the cheapest starts of every arena are carried on."""
 WORDS = 4000
@@ -93,8 +94,8 @@ def _believable(standing: Standing) -> bool:
 
 def _climb(problem: Problem, rotation: Tensor, finish: Finish, stopped: Callable[[], bool]) -> _Climbed:
     maps = TwoWay.of(LinearMap(rotation), LinearMap.identity(len(rotation), rotation))
-    maps = refine(problem.source, problem.target, maps, LEARNING, stopped=stopped)
-    pairs = correspondence(problem.source, problem.target, maps, LEARNING.temperature)
+    maps = refine(problem.source, problem.target, maps, CLIMB, stopped=stopped)
+    pairs = correspondence(problem.source, problem.target, maps, CLIMB.temperature)
     weighted = pairs.scores.unsqueeze(1) * problem.target[pairs.target]
     source, target = (
         unit(maps.there[0].apply(problem.source[:ASKED])),

@@ -28,8 +28,9 @@ PROFILE_WORDS = 2000
 SMOOTH = AlternationSettings(sharpness=(10.0,), steps=(40,), scalings=3)
 """What follows the profiles of a learned start, on its most frequent words: a plan that still allows for anything."""
 SMOOTH_WORDS = 2000
-LEARNING = RefinementSettings(rounds=16, fewest=16, temperature=0.2)
-"""Then a dictionary so full of doubt that it can climb from maps that are nearly all wrong."""
+LEARNING = RefinementSettings(rounds=48, fewest=48, temperature=0.2)
+"""Then a dictionary so full of doubt that it can climb from maps that are nearly all wrong: from one word in fifty to
+one in two, but most of that in the last ten of forty rounds."""
 
 
 @dataclass(frozen=True, eq=False)
