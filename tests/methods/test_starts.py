@@ -61,7 +61,7 @@ def test_profiles_then_alternation_recover_a_rotation_from_afar(seed):
 
 @pytest.mark.parametrize("count", [40, 150, 300])
 def test_the_cheapest_of_a_few_profile_starts_is_right_in_small_spaces_too(count):
-    """Fewer words than points of a profile, and not as many drawn on one side as on the other."""
+    """Fewer words than points of a profile."""
     full, truth, _ = turned(count)
     arena = build_arena(full, DIMENSION, count)
     ended = [alternate(arena.problem, profile_start(arena, seeded(seed)), AlternationSettings()) for seed in range(4)]

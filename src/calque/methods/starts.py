@@ -24,13 +24,13 @@ from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, unifo
 PROFILE_SHARPNESS = 20.0
 PROFILE_POINTS = 200
 PROFILE_WORDS = 2000
-"""Profiles of fewer words are too rough to be compared: of 1,000 a start in six succeeds, of 2,000 nearly all do."""
+"""Profiles of fewer words are too rough to be compared."""
 SMOOTH = AlternationSettings(sharpness=(10.0,), steps=(40,), scalings=3)
 """What follows the profiles of a learned start, on its most frequent words: a plan that still allows for anything."""
 SMOOTH_WORDS = 2000
 LEARNING = RefinementSettings(rounds=48, fewest=48, temperature=0.2)
-"""Then a dictionary so full of doubt that it can climb from maps that are nearly all wrong: from one word in fifty to
-one in two, but most of that in the last ten of forty rounds."""
+"""Then a dictionary so full of doubt that it can climb from maps that are nearly all wrong: slowly at first, so that
+it takes many rounds."""
 
 
 @dataclass(frozen=True, eq=False)
