@@ -14,6 +14,8 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +40,15 @@ WAYS = [(way, kind) for way in ("forward", "backward") for kind in ("nn", "csls"
 def main() -> None:
     """Measure, print, keep."""
     asked = _arguments()
-    runs = []
+    runs = list[dict[str, Any]]()
     for pair in asked.pairs:
-        with tempfile.TemporaryDirectory() as folder:
-            runs += [measure(asked, pair, seed, Path(folder)) for seed in range(asked.seeds)]
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.workers) as pool:
+            runs += pool.map(partial(measure, asked, pair, Path(folder)), range(asked.seeds))
         told = f"{headline(asked.device)}\n\n{table(runs)}"
         keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told)
 
 
-def measure(asked: argparse.Namespace, pair: str, seed: int, folder: Path) -> dict[str, Any]:
+def measure(asked: argparse.Namespace, pair: str, folder: Path, seed: int) -> dict[str, Any]:
     """One pair with one seed: the command, then its score by both lexicons."""
     inputs, lexicons = of_the_sample() if pair == "sample" else of_a_pair(asked.data, pair)
     run = str(folder / f"{pair.replace(':', '-')}-{seed}")
@@ -120,6 +122,7 @@ def _arguments() -> argparse.Namespace:
     made.add_argument("--seeds", type=int, default=20)
     made.add_argument("--recipe", default="default", help="a recipe's name, or a TOML file with other settings")
     made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    made.add_argument("--workers", type=int, default=1, help="seeds at once; above 1, seconds are of a shared machine")
     made.add_argument("--name", default="accuracy", help="what its files are called")
     asked = made.parse_args()
     if not asked.data.is_dir():

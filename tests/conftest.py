@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,9 @@ import torch
 
 from calque.formats import write
 from calque.space import Space
+
+# Who runs us may ignore Ctrl-C (a shell's background job does), and a child would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ODD_PAIRS = {
     5: ("\udcff\udcfe", "caf\udce9"),

@@ -337,7 +337,7 @@ def test_the_default_recipe_runs_from_end_to_end_and_is_saved_with_what_it_did(t
     taken = time.monotonic() - began
     assert got.verdict.label == "aligned"
     assert sum(each.word == each.candidates[0].word for each in got.translate(words, k=1)) > 140
-    assert set(got.record.seconds) == {"search", "alternate", "refine"}
+    assert set(got.record.seconds) == {"search", "alternate", "refine", "contrast"}
     assert 0 < sum(got.record.seconds.values()) < taken + 0.1
     assert [each["stage"] for each in got.record.log].count("search") == got.verdict.evidence["starts"]
     got.save(tmp_path / "run")

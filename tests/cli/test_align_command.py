@@ -43,7 +43,7 @@ class TestAligned:
         assert told["verdict"] == "aligned"
         assert told["evidence"]["confirmed"] is True
         assert told["evidence"]["words"] == 600
-        assert {"read", "search", "alternate", "refine"} == set(told["seconds"])
+        assert {"read", "search", "alternate", "refine", "contrast"} == set(told["seconds"])
         assert all(seconds >= 0 for seconds in told["seconds"].values())
 
     def test_it_finds_the_right_words(self, aligned: Any, problem: Any) -> None:

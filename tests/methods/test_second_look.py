@@ -61,6 +61,12 @@ def searched(problem: Problem, near: int) -> Found:
     return Found(standing_of(finishes), (arena,), finishes, False, "no start was confirmed in 3 rounds")
 
 
+def assert_unchanged(after: Found, before: Found) -> None:
+    """Nothing was confirmed, and the search stands as it stood."""
+    assert after.standing is before.standing
+    assert (after.confirmed, after.gave_up, after.rotation) == (False, before.gave_up, None)
+
+
 def right(problem: Problem, rotation: torch.Tensor) -> float:
     choices = (problem.source @ rotation @ problem.target.mT).argmax(dim=1)
     return float((choices == torch.arange(WORDS)).float().mean())
@@ -82,13 +88,13 @@ def test_two_that_are_partly_right_climb_to_the_truth_and_confirm_each_other():
 
 def test_one_alone_confirms_nothing():
     before = searched(TRUE, near=1)
-    assert second_look(TRUE, before, SETTINGS) is before
+    assert_unchanged(second_look(TRUE, before, SETTINGS), before)
 
 
 @pytest.mark.parametrize("near", [0, 2])
 def test_between_unrelated_spaces_nothing_is_climbed_to_in_common(near):
     before = searched(UNRELATED, near)
-    assert second_look(UNRELATED, before, SETTINGS) is before
+    assert_unchanged(second_look(UNRELATED, before, SETTINGS), before)
 
 
 def test_agreement_without_clearance_is_not_enough():
@@ -115,7 +121,7 @@ def test_where_all_words_go_to_the_same_few_agreement_means_nothing():
     before = searched(TRUE, near=2)
     collapsed = tuple(replace(each, cycle=0.04) for each in before.finishes)
     before = replace(before, finishes=collapsed, standing=standing_of(collapsed))
-    assert second_look(TRUE, before, SETTINGS) is before
+    assert_unchanged(second_look(TRUE, before, SETTINGS), before)
 
 
 def test_the_three_cheapest_of_every_arena_are_looked_at_and_told():
@@ -125,6 +131,16 @@ def test_the_three_cheapest_of_every_arena_are_looked_at_and_told():
     cheapest = sorted(each.cost for each in before.finishes)[:3]
     assert [each.values["cost"] for each in told] == cheapest * 2
     assert [(each.stage, each.number, each.total) for each in told] == [("second look", n, 6) for n in range(1, 7)]
+
+
+def test_no_start_is_carried_twice():
+    """What a first look found is used by the next, also after another search has joined."""
+    first = second_look(TRUE, searched(TRUE, near=1), SETTINGS)
+    both = second_look(TRUE, first.joined(searched(TRUE, near=1), 2.0), SETTINGS)
+    assert len(first.carried) == 3
+    assert len(both.carried) == 6
+    assert all(any(each is other for other in both.carried) for each in first.carried)
+    assert both.confirmed
 
 
 def test_joined_searches_keep_their_arenas_apart():

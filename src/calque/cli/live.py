@@ -17,6 +17,7 @@ STAGES = {
     "wider search": "searching wider",
     "alternate": "aligning",
     "refine": "refining",
+    "contrast": "contrasting",
     "adversary": "adversary",
     "transport": "transport",
     "judge": "judging",

@@ -1,8 +1,8 @@
-"""The default method: search coarsely, lift the winner to all dimensions, alternate, refine.
+"""The default method: search coarsely, lift the winner to all dimensions, alternate, refine, contrast.
 
 Each stage hands the next a map good enough for it to succeed: `search` finds the basin on few words in few dimensions,
-`lift` carries the winner's transport plan to all dimensions, `alternation` sharpens it on more words, and `refinement`
-leaves the orthogonal maps for re-weighted ones on the whole vocabulary.
+`lift` carries the winner's transport plan to all dimensions, `alternation` sharpens it on more words, `refinement`
+leaves the orthogonal maps for re-weighted ones on the whole vocabulary, and `contrast` tells translations from rivals.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch import Tensor
 from calque.errors import SettingsError, SpaceError
 from calque.maps import LinearMap, TwoWay, principal
 from calque.methods.alternation import AlternationSettings, Problem, alternate
+from calque.methods.contrast import ContrastSettings, contrast
 from calque.methods.lifting import lift
 from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import Found, SearchSettings, evidence_of, search
@@ -36,7 +37,7 @@ class CoarseToFineSettings:
     widen: bool = True
     """Whether a second look and a wider search follow a search that found nothing."""
     wider: SearchSettings = field(
-        default_factory=lambda: SearchSettings((2000,), (100,), 8000, ("learned", "random"), (4, 4), rounds=2)
+        default_factory=lambda: SearchSettings((2000,), (100,), 8000, ("learned", "random"), (4, 4), rounds=3)
     )
     """It has more words, more dimensions, and starts that learn before they compete."""
     words: int = 2000
@@ -45,6 +46,7 @@ class CoarseToFineSettings:
     """Dimensions are reduced until there are so many of those words to each: a rotation would fit noise otherwise."""
     alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(steps=(5, 10, 10), scalings=4))
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
+    contrast: ContrastSettings = field(default_factory=ContrastSettings)
 
     def __post_init__(self) -> None:
         check_steps(self.preprocessing)
@@ -79,6 +81,7 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost)}))
     rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
+    maps = contrast(source.vectors, target.vectors, maps, settings.contrast, task.listen, task.stopped)
     there, back = ((_side(source, each[0]), _side(target, each[1])) for each in (maps.there, maps.back))
     words = min(len(task.source), len(task.target))
     evidence = evidence_of(found.standing, len(found.finishes), words, found.confirmed, found.gave_up)

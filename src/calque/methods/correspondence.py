@@ -7,6 +7,8 @@ matrix products and a search for the largest.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -18,10 +20,31 @@ LEAST = 1e-3
 """Pairs that count for less are left out."""
 
 
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The nearest words of every word, each direction asked by its own maps."""
+
+    there: Neighbours
+    """(n, k): target words of each source word."""
+    back: Neighbours
+    """(m, k): source words of each target word."""
+
+
 def correspondence(source: Tensor, target: Tensor, maps: TwoWay, temperature: float) -> Pairs:
     """Pairs (x, y) with p(y | x) p(x | y) as their scores, each factor asked in its own direction."""
-    there = nearest(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), NEIGHBOURHOOD)
-    back = nearest(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), NEIGHBOURHOOD)
+    return trusted(lists(source, target, maps, NEIGHBOURHOOD), temperature)
+
+
+def lists(source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
+    """The ``k`` nearest words of every word, by cosine."""
+    there = nearest(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), k)
+    back = nearest(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), k)
+    return Lists(there, back)
+
+
+def trusted(found: Lists, temperature: float) -> Pairs:
+    """The dictionary of such lists: a word divides its trust among the first of its list."""
+    there, back = found.there.first(NEIGHBOURHOOD), found.back.first(NEIGHBOURHOOD)
     density = there.scores.mean(dim=1), back.scores.mean(dim=1)
     forward = _trust(there, density[1], temperature)
     backward = _trust(back, density[0], temperature)

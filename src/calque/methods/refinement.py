@@ -30,7 +30,7 @@ class RefinementSettings:
     """How often the dictionary is induced anew, at most."""
     fewest: int = 4
     """How often at least."""
-    growth: float = 0.005
+    growth: float = 0.01
     """It ends once the dictionary grows surer by less than this share in a round."""
     words: int = 20_000
     """How many of the most frequent words of each side may enter it."""
@@ -78,7 +78,12 @@ def refine(
 def _from_pairs(source: Tensor, target: Tensor, pairs: Pairs, shrinkage: float) -> TwoWay:
     dimension = int(source.shape[1])
     x, y = source[pairs.source], target[pairs.target]
-    if float(pairs.scores.sum()) < FEWEST_PAIRS_A_DIMENSION * dimension:
+    if not enough(pairs, dimension):
         rotation = nearest_orthogonal(x.mT @ (pairs.scores.unsqueeze(1) * y))
         return TwoWay.of(LinearMap(rotation), LinearMap.identity(dimension, target))
     return two_way(x, y, pairs.scores, shrinkage)
+
+
+def enough(pairs: Pairs, dimension: int) -> bool:
+    """Whether a dictionary says enough to learn more than a rotation from it."""
+    return float(pairs.scores.sum()) >= FEWEST_PAIRS_A_DIMENSION * dimension

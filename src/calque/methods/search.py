@@ -102,6 +102,16 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
+class Carried:
+    """A start carried to all dimensions (second_look.py)."""
+
+    finish: Finish
+    rotation: Tensor
+    choices: Tensor
+    """The nearest target word of each source word there."""
+
+
+@dataclass(frozen=True, eq=False)
 class Found:
     """What the search came back with."""
 
@@ -113,7 +123,9 @@ class Found:
     gave_up: str
     """Why it ended unconfirmed; empty where it did not."""
     rotation: Tensor | None = None
-    """The winner in all dimensions, where it has been carried there already (second_look.py)."""
+    """The winner in all dimensions, where it has been carried there already."""
+    carried: tuple[Carried, ...] = ()
+    """Starts of which a second look has been taken, so that none is carried twice."""
 
     @property
     def arena(self) -> Arena:
@@ -124,7 +136,8 @@ class Found:
         """Both searches as one, which ended as the other did."""
         moved = [replace(each, arena=each.arena + len(self.arenas)) for each in other.finishes]
         finishes, arenas = (*self.finishes, *moved), (*self.arenas, *other.arenas)
-        return Found(best_standing(finishes, clear), arenas, finishes, other.confirmed, other.gave_up)
+        standing = best_standing(finishes, clear)
+        return Found(standing, arenas, finishes, other.confirmed, other.gave_up, carried=self.carried)
 
 
 def search(

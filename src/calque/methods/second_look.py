@@ -1,46 +1,34 @@
 """Where no start was confirmed in an arena, the best of them are carried on, and looked at again.
 
-A start may be right for one word in five and still end beside a crowd that is right for none. Carried to all dimensions
-and refined with little trust in any pair, such starts climb to the same map, from different places; those that know
-nothing climb to nothing in common. So the agreement that confirms a winner is asked for once more, after the climb.
+A start may be right for one word in five and still end beside a crowd that is right for none. Carried to all
+dimensions, such starts climb (climbing.py) to the same map, from different places; those that know nothing climb to
+nothing in common. So the agreement that confirms a winner is asked for once more, after the climb.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
-from torch import Tensor
 
-from calque.maps import LinearMap, TwoWay, nearest_orthogonal
 from calque.methods.alternation import Problem
-from calque.methods.correspondence import correspondence
+from calque.methods.climbing import climb
 from calque.methods.lifting import lift
-from calque.methods.refinement import RefinementSettings, refine
-from calque.methods.search import AGREE, Finish, Found, SearchSettings, Standing, one_thread_each, standing_of
-from calque.preprocess import unit
+from calque.methods.search import AGREE, Carried, Finish, Found, SearchSettings, Standing, one_thread_each, standing_of
+from calque.methods.starts import Arena
 from calque.progress import Listen, Step, never, quiet
 from calque.verdict import COLLAPSED
 
-CLIMB = RefinementSettings(rounds=16, fewest=16, temperature=0.2)
-"""Fewer rounds than a start that learns has: these begin higher."""
+CLIMB = 16
+"""Rounds of climbing: fewer than a start that learns has, since these begin higher."""
 FROM_EACH = 3
 """How many of the cheapest starts of every arena are carried on."""
 WORDS = 4000
 """How many of the most frequent words they climb on."""
 ASKED = 1000
 """By how many of the most frequent words two of them are compared."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Climbed:
-    """A start after its climb."""
-
-    finish: Finish
-    rotation: Tensor
-    choices: Tensor
 
 
 def second_look(
@@ -52,26 +40,29 @@ def second_look(
 ) -> Found:
     """The same search with another winner, where two of its best climb to the same map; the clearest of those."""
     problem, best = full.head(WORDS), _best(found)
+    known = {id(each.finish): each for each in found.carried}
 
-    def climb(finish: Finish) -> _Climbed:
-        return _climb(problem, lift(found.arenas[finish.arena], finish.matrix), finish, stopped)
+    def carry(number: int) -> Carried:
+        finish = best[number]
+        return known.get(id(finish)) or _carried(problem, found.arenas[finish.arena], finish, number, stopped)
 
-    climbed = []
+    carried = []
     with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
-        for each in (pool.map if problem.source.device.type == "cpu" else map)(climb, best):
-            climbed.append(each)
-            listen(Step("second look", len(climbed), len(best), {"cost": each.finish.cost}))
+        for each in (pool.map if problem.source.device.type == "cpu" else map)(carry, range(len(best))):
+            carried.append(each)
+            listen(Step("second look", len(carried), len(best), {"cost": each.finish.cost}))
     if stopped():
         return replace(found, gave_up="it was interrupted")
-    agreeing = [[other.finish for other in climbed if other is not each and _agree(each, other)] for each in climbed]
-    standings = [_standing(found, each.finish, others) for each, others in zip(climbed, agreeing, strict=True)]
+    found = replace(found, carried=tuple(carried))
+    agreeing = [[other.finish for other in carried if other is not each and _agree(each, other)] for each in carried]
+    standings = [_standing(found, each.finish, others) for each, others in zip(carried, agreeing, strict=True)]
     which = max(range(len(best)), key=lambda each: (_believable(standings[each]), standings[each].clearance))
     standing = standings[which]
     if not _believable(standing):
         return found
     confirmed = standing.clearance >= settings.clear
     gave_up = "" if confirmed else found.gave_up
-    return replace(found, standing=standing, confirmed=confirmed, gave_up=gave_up, rotation=climbed[which].rotation)
+    return replace(found, standing=standing, confirmed=confirmed, gave_up=gave_up, rotation=carried[which].rotation)
 
 
 def _best(found: Found) -> list[Finish]:
@@ -92,18 +83,14 @@ def _believable(standing: Standing) -> bool:
     return standing.agreeing > 0 and standing.leader.cycle >= COLLAPSED
 
 
-def _climb(problem: Problem, rotation: Tensor, finish: Finish, stopped: Callable[[], bool]) -> _Climbed:
-    maps = TwoWay.of(LinearMap(rotation), LinearMap.identity(len(rotation), rotation))
-    maps = refine(problem.source, problem.target, maps, CLIMB, stopped=stopped)
-    pairs = correspondence(problem.source, problem.target, maps, CLIMB.temperature)
-    weighted = pairs.scores.unsqueeze(1) * problem.target[pairs.target]
-    source, target = (
-        unit(maps.there[0].apply(problem.source[:ASKED])),
-        unit(maps.there[1].apply(problem.target[:ASKED])),
-    )
-    rotation = nearest_orthogonal(problem.source[pairs.source].mT @ weighted)
-    return _Climbed(finish, rotation, (source @ target.mT).argmax(dim=1))
+def _carried(problem: Problem, arena: Arena, finish: Finish, number: int, stopped: Callable[[], bool]) -> Carried:
+    """Lifted, and climbed, with chance of its own."""
+    generator = torch.Generator().manual_seed(number)
+    lifted = lift(arena, finish.matrix)
+    rotation = climb(problem.source, problem.target, lifted, CLIMB, generator, stopped).rotation
+    choices = (problem.source[:ASKED] @ rotation @ problem.target[:ASKED].mT).argmax(dim=1)
+    return Carried(finish, rotation, choices)
 
 
-def _agree(one: _Climbed, other: _Climbed) -> bool:
+def _agree(one: Carried, other: Carried) -> bool:
     return bool(torch.eq(one.choices, other.choices).float().mean() >= AGREE)

@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.maps import LinearMap, TwoWay, nearest_orthogonal, principal
+from calque.maps import nearest_orthogonal, principal
 from calque.methods.alternation import AlternationSettings, Problem, alternate, random_rotation
-from calque.methods.correspondence import correspondence
-from calque.methods.refinement import RefinementSettings, refine
+from calque.methods.climbing import climb
 from calque.preprocess import unit
 from calque.progress import never
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
@@ -28,9 +27,8 @@ PROFILE_WORDS = 2000
 SMOOTH = AlternationSettings(sharpness=(10.0,), steps=(40,), scalings=3)
 """What follows the profiles of a learned start, on its most frequent words: a plan that still allows for anything."""
 SMOOTH_WORDS = 2000
-LEARNING = RefinementSettings(rounds=48, fewest=48, temperature=0.2)
-"""Then a dictionary so full of doubt that it can climb from maps that are nearly all wrong: slowly at first, so that
-it takes many rounds."""
+CLIMB, CLIMB_WORDS = 40, 6000
+"""Then it climbs (climbing.py): slowly at first, so that it takes many rounds, and on more words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +80,15 @@ def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
 def learned_start(arena: Arena, generator: torch.Generator) -> Tensor:
     """For pairs on which no cheap start succeeds: longer profiles of more words, and then self-learning.
 
-    The profiles may lead to maps that are right for hardly a word; the dictionary of those maps, induced anew
-    again and again with little trust in any of its pairs, climbs from there (refinement.py).
+    The profiles may lead to a map that is right for hardly a word; from there it climbs.
     """
     full, most = arena.full, 1000 * int(torch.randint(2, 5, (1,), generator=generator))
     pool = min(len(full.source), len(full.target), most)
     drawn = _some(pool, 0.9, generator), _some(pool, 0.9, generator)
     first = _by_profiles(full, drawn, (full.source, full.target), most)
     smooth = alternate(full.head(SMOOTH_WORDS), first, SMOOTH, arena.stopped).matrix
-    maps = TwoWay.of(LinearMap(smooth), LinearMap.identity(len(smooth), smooth))
-    maps = refine(full.source, full.target, maps, LEARNING, stopped=arena.stopped)
-    pairs = correspondence(full.source, full.target, maps, LEARNING.temperature)
+    head = full.head(CLIMB_WORDS)
+    pairs = climb(head.source, head.target, smooth, CLIMB, generator, arena.stopped).pairs
     weighted = pairs.scores.unsqueeze(1) * arena.reduced[1][pairs.target]
     return nearest_orthogonal(arena.reduced[0][pairs.source].mT @ weighted)
 

@@ -77,7 +77,7 @@ class Recipe:
 _PUBLISHED = (
     (
         "default",
-        "coarse search from many starts, alternation of plan and map, re-weighted refinement",
+        "coarse search from many starts, alternation of plan and map, refinement, contrast with rivals",
         "after Xu, Yang, Otani, Wu 2018 (the objective) and Artetxe, Labaka, Agirre 2018 (profiles, re-weighting)",
     ),
     (
