@@ -12,6 +12,7 @@ until hardly a word is found. Every pair differs in size and seed. Without the d
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -32,6 +33,7 @@ from calque.lexicon import Lexicon, read_lexicon
 from calque.recipe import find
 from calque.recipe import run as align
 from calque.space import Space
+from calque.verdict import Evidence, judge
 from common import clustered, copies, files, headline, keep, machine, markdown, parser
 
 WE_Z = tuple(f"we-z:{pair}" for pair in ("es-en", "it-en", "zh-en"))
@@ -223,7 +225,7 @@ def main() -> None:
     asked = _arguments()
     nulls, reals = (NULLS, REALS) if asked.data.is_dir() else (MADE_NULLS, REALS[-1:])
     jobs = [*_spread(nulls, asked.nulls), *_spread(reals, asked.reals)]
-    runs = judge_all(jobs, asked)
+    runs = judged_again(asked.again) if asked.again else judge_all(jobs, asked)
     told = {"machine": machine(asked.device), "runs": runs}
     keep(asked.output, "verdict", told, f"{headline(asked.device)}\n\n{table(runs)}")
     if not asked.no_plot:
@@ -252,6 +254,13 @@ def judge_all(jobs: list[tuple[Family, int]], asked: argparse.Namespace) -> list
             if job is not None:
                 ahead.add(pool.submit(judge_one, *job, asked.data, asked.device, threads))
     return runs
+
+
+def judged_again(kept: list[Path]) -> list[dict[str, Any]]:
+    """The runs of earlier files, judged by the rule as it is now; of a pair in several files the last one counts."""
+    runs = [run for each in kept for run in json.loads(each.read_text(encoding="utf-8"))["runs"]]
+    latest = {(run["family"], run["seed"]): run for run in runs}
+    return [run | {"verdict": judge(Evidence(**run["evidence"])).label} for run in latest.values()]
 
 
 def table(runs: list[dict[str, Any]]) -> str:
@@ -306,6 +315,9 @@ def _arguments() -> argparse.Namespace:
     made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
     made.add_argument("--workers", type=int, default=1, help="pairs at once")
     made.add_argument("--seconds", type=float, default=float("inf"), help="begin no pair after so many")
+    made.add_argument(
+        "--again", type=Path, nargs="+", help="judge the kept evidence of these verdict.json; run nothing"
+    )
     made.add_argument("--no-plot", action="store_true", help="where matplotlib is not installed")
     return made.parse_args()
 

@@ -15,6 +15,9 @@ Label = Literal["aligned", "doubtful", "failed"]
 
 CLEAR = 6.0
 """A winner this many deviations below the crowd is seldom an accident; one unrelated pair in twenty gets so far."""
+WORTH_A_DOUBT = 5.0
+"""Where a winner that no other start found stands clear by so much, something speaks for it: one real pair in 250 whose
+map was of use came no further, and one unrelated pair in ten does."""
 COLLAPSED = 0.05
 """Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
 KEPT = 0.2
@@ -89,8 +92,8 @@ def _label(evidence: Evidence) -> Label:
 
 
 def _something_speaks_for(evidence: Evidence) -> bool:
-    """Clear of the crowd alone; or half as clear, where a start agrees or the map came from elsewhere than a start."""
-    if evidence.clearance >= CLEAR or (evidence.interrupted and evidence.kept is not None):
+    """Nearly clear of the crowd, alone; or half as clear, where a start agrees or the map came from elsewhere."""
+    if evidence.clearance >= WORTH_A_DOUBT or (evidence.interrupted and evidence.kept is not None):
         return True
     return evidence.clearance >= CLEAR / 2 and (evidence.agreeing > 0 or evidence.kept is not None)
 
