@@ -61,9 +61,10 @@ def test_a_step_goes_along_the_gradient_of_the_loss_and_is_as_long_as_asked():
         matrices = [each.matrix.clone().requires_grad_() for each in before]
         plain_loss(SOURCE @ matrices[0], TARGET @ matrices[1], settings).backward()
         for matrix, made in zip(matrices, after, strict=True):
-            gradient, taken = matrix.grad, made.matrix - matrix.detach()
+            gradient, start = matrix.grad, matrix.detach()
             assert gradient is not None
-            assert torch.allclose(taken, -0.01 * matrix.detach().norm() * gradient / gradient.norm(), atol=1e-9)
+            stepped = start - 0.01 * start.norm() * gradient / gradient.norm()
+            assert torch.allclose(made.matrix, stepped * start.norm() / stepped.norm(), atol=1e-9)
 
 
 def test_what_it_tells_is_the_loss_and_it_falls():
@@ -123,11 +124,40 @@ def test_the_length_of_a_map_does_not_matter():
     assert torch.allclose(2 * one, other, atol=1e-9)
 
 
-def test_it_works_where_gradients_are_switched_off():
-    with torch.no_grad():
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_it_works_where_gradients_are_switched_off(mode):
+    with mode():
         made = contrast(SOURCE, TARGET, REFINED, SETTINGS)
-    assert not made.there[0].matrix.requires_grad
     assert torch.equal(made.there[0].matrix, contrast(SOURCE, TARGET, REFINED, SETTINGS).there[0].matrix)
+
+
+def test_the_same_bits_every_time_in_single_precision_and_on_many_words():
+    """Sums in an order that depends on threads would show here."""
+    source, target = (
+        torch.cat([each + 0.02 * normal(*each.shape, seed=row) for row in range(3)]).float()
+        for each in (SOURCE, TARGET)
+    )
+    single = TwoWay(*(tuple(LinearMap(each.matrix.float()) for each in way) for way in (REFINED.there, REFINED.back)))
+    first = contrast(unit(source), unit(target), single, SETTINGS)
+    for _ in range(3):
+        again = contrast(unit(source), unit(target), single, SETTINGS)
+        assert torch.equal(first.there[0].matrix, again.there[0].matrix)
+        assert torch.equal(first.back[1].matrix, again.back[1].matrix)
+
+
+def test_where_no_step_lowers_the_loss_the_maps_stay():
+    """In two dimensions there is nothing to gain, and a step of a set length can only lead away."""
+    vectors = normal(400, 2, seed=5)
+    source, target = unit(vectors), unit(vectors + 0.01 * normal(400, 2, seed=6))
+    given = TwoWay.of(LinearMap(torch.eye(2, dtype=torch.float64)), LinearMap(torch.eye(2, dtype=torch.float64)))
+    made = contrast(source, target, given, ContrastSettings(step=0.5, temperature=0.01))
+    assert torch.equal(made.there[0].matrix, given.there[0].matrix)
+
+
+def test_many_long_steps_stay_finite():
+    made = contrast(SOURCE, TARGET, REFINED, ContrastSettings(steps=60, step=0.9))
+    for before, after in zip((*REFINED.there, *REFINED.back), (*made.there, *made.back), strict=True):
+        assert float(after.matrix.norm()) == pytest.approx(float(before.matrix.norm()))
 
 
 def test_sampled_cosines_are_the_cosines_of_the_words_in_the_lists():
@@ -142,7 +172,7 @@ def test_sampled_cosines_are_the_cosines_of_the_words_in_the_lists():
     ("wrong", "named"),
     [
         ({"steps": -1}, "steps is -1"),
-        ({"rivals": 0}, "rivals 0"),
+        ({"rivals": 9}, "rivals 9"),
         ({"words": 0}, "words 0"),
         ({"temperature": 0.0}, "temperature is 0.0"),
         ({"step": 1.0}, "step 1.0"),

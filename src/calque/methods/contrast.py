@@ -10,11 +10,13 @@ Joulin et al. (2018) do with a known dictionary and a criterion linear in the co
 whose doubt it keeps: pairs that count for little hold the maps back from learning the dictionary by heart.
 
 Only the cosines of words in each other's lists enter, some dozens a word, so a step costs a small part of a round of
-refinement: sampled products, and their gradient as a product with a sparse matrix.
+refinement: sampled products, and their gradient as a product with a sparse matrix. Where the steps do not lower the
+loss, the maps stay as they were.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +33,8 @@ from calque.progress import Listen, Step, never, quiet
 from calque.retrieval import NEIGHBOURHOOD, Pairs
 
 Maps = tuple[LinearMap, LinearMap]
+SHORTEST = 1e-30
+"""A gradient of no length leads nowhere."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +48,14 @@ class ContrastSettings:
     temperature: float = 0.07
     """How a word divides its trust; a little higher than in the refinement, so that more pairs are heard."""
     rivals: int = 20
-    """How many of its nearest words a word is told from, on either side."""
+    """How many of its nearest words a word is told from, on either side; as many as CSLS averages over, at least."""
     words: int = 20_000
     """How many of the most frequent words of each side take part."""
 
     def __post_init__(self) -> None:
-        if self.steps < 0 or self.rivals < 1 or self.words < 1:
-            raise SettingsError(
-                f"steps is {self.steps}, rivals {self.rivals} and words {self.words}; expected at least 0, 1 and 1"
-            )
+        if self.steps < 0 or self.rivals < NEIGHBOURHOOD or self.words < 1:
+            found = f"steps is {self.steps}, rivals {self.rivals} and words {self.words}"
+            raise SettingsError(f"{found}; expected at least 0, {NEIGHBOURHOOD} and 1")
         if not self.temperature > 0 or not 0 < self.step < 1:
             raise SettingsError(
                 f"temperature is {self.temperature} and step {self.step}; expected above 0, and between 0 and 1"
@@ -71,7 +74,7 @@ def contrast(
     source, target = source[: settings.words], target[: settings.words]
     if not settings.steps or stopped():
         return maps
-    near = lists(source, target, maps, max(settings.rivals, NEIGHBOURHOOD))
+    near = lists(source, target, maps, settings.rivals)
     pairs = trusted(near, settings.temperature)
     if not enough(pairs, int(source.shape[1])):
         return maps
@@ -103,17 +106,39 @@ class _Entries:
     chosen: Tensor
     """The entries of both lists, (n, k) and (m, k), and of the pairs."""
 
-    def loss(self, cosines: Tensor, temperature: float) -> Tensor:
-        """The mean surprise at the dictionary's pairs, asked in both directions."""
+    def loss(self, cosines: Tensor, temperature: float) -> tuple[float, Tensor]:
+        """The mean surprise at the dictionary's pairs, asked in both directions, and its slope at every cosine.
+
+        By hand, not by autograd: sums of a fixed order give the same bits every time.
+        """
+        x, y, weights = self.pairs.source, self.pairs.target, self.pairs.scores / self.pairs.scores.sum()
         there, back, chosen = cosines[self.there], cosines[self.back], cosines[self.chosen]
-        density = there[:, :NEIGHBOURHOOD].mean(dim=1), back[:, :NEIGHBOURHOOD].mean(dim=1)
-        x, y = self.pairs.source, self.pairs.target
-        all_there = torch.logsumexp((2 * there - density[1][self.near.there.indices]) / temperature, dim=1)
-        all_back = torch.logsumexp((2 * back - density[0][self.near.back.indices]) / temperature, dim=1)
-        surprise_there = all_there[x] - (2 * chosen - density[1][y]) / temperature
-        surprise_back = all_back[y] - (2 * chosen - density[0][x]) / temperature
-        weighted = self.pairs.scores * (surprise_there + surprise_back)
-        return weighted.sum() / self.pairs.scores.sum()
+        of_source, of_target = there[:, :NEIGHBOURHOOD].mean(dim=1), back[:, :NEIGHBOURHOOD].mean(dim=1)
+        all_there = (2 * there - of_target[self.near.there.indices]) / temperature
+        all_back = (2 * back - of_source[self.near.back.indices]) / temperature
+        surprise_there = torch.logsumexp(all_there, dim=1)[x] - (2 * chosen - of_target[y]) / temperature
+        surprise_back = torch.logsumexp(all_back, dim=1)[y] - (2 * chosen - of_source[x]) / temperature
+        wanted = self._at(self.chosen, weights)
+        found_there = self._at(self.there, self._of_rows(wanted).unsqueeze(1) * torch.softmax(all_there, dim=1))
+        found_back = self._at(self.back, self._of_columns(wanted).unsqueeze(1) * torch.softmax(all_back, dim=1))
+        slope = 2 * (found_there + found_back - 2 * wanted)
+        slope[self.there[:, :NEIGHBOURHOOD]] += _shared(self._of_rows(wanted - found_back), there)
+        slope[self.back[:, :NEIGHBOURHOOD]] += _shared(self._of_columns(wanted - found_there), back)
+        return float((weights * (surprise_there + surprise_back)).sum()), slope / temperature
+
+    def _at(self, places: Tensor, values: Tensor) -> Tensor:
+        """(e,): these values at these entries, no two at the same, and nothing elsewhere."""
+        made = torch.zeros(len(self.rows), dtype=values.dtype, device=values.device)
+        made[places] = values
+        return made
+
+    def _of_rows(self, values: Tensor) -> Tensor:
+        """(n,): the sum over the entries of each source word."""
+        return (self.matrix(values) @ values.new_ones(self.shape[1], 1)).squeeze(1)
+
+    def _of_columns(self, values: Tensor) -> Tensor:
+        """(m,): the same of each target word."""
+        return (self.transposed(values) @ values.new_ones(self.shape[0], 1)).squeeze(1)
 
     def matrix(self, values: Tensor) -> Tensor:
         """(n, m) with these values at the entries and nothing elsewhere."""
@@ -145,34 +170,46 @@ def _entries(near: Lists, pairs: Pairs) -> _Entries:
 
 
 class _Descent:
-    """Step after step with the two maps of one direction."""
+    """Step after step with the two maps of one direction; the best of them is kept."""
 
     def __init__(
         self, source: Tensor, target: Tensor, maps: Maps, entries: _Entries, settings: ContrastSettings
     ) -> None:
         self.vectors = source, target
-        self.matrices = [each.matrix for each in maps]
+        self.matrices = maps[0].matrix, maps[1].matrix
         self.entries, self.settings = entries, settings
+        self.best, self.least = self.matrices, math.inf
 
     def maps(self) -> Maps:
-        """Where it is."""
-        return LinearMap(self.matrices[0]), LinearMap(self.matrices[1])
+        """Those of the least loss, the last ones not yet measured included."""
+        self._measured()
+        return LinearMap(self.best[0]), LinearMap(self.best[1])
 
     def take(self) -> float:
         """One step of both maps along the gradient; the loss before it."""
-        entries = self.entries
-        carried = [vectors @ matrix for vectors, matrix in zip(self.vectors, self.matrices, strict=True)]
+        loss, slope, carried, (x, y) = self._measured()
+        slopes = self.entries.matrix(slope) @ y, self.entries.transposed(slope) @ x
+        self.matrices = (
+            self._stepped(self.matrices[0], self.vectors[0].mT @ _through_unit(slopes[0], x, carried[0])),
+            self._stepped(self.matrices[1], self.vectors[1].mT @ _through_unit(slopes[1], y, carried[1])),
+        )
+        return loss
+
+    def _measured(self) -> tuple[float, Tensor, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """The loss at the present maps, its slope at the cosines, and the vectors carried over, also as unit ones."""
+        carried = self.vectors[0] @ self.matrices[0], self.vectors[1] @ self.matrices[1]
         x, y = unit(carried[0]), unit(carried[1])
-        with torch.enable_grad():
-            cosines = _sampled(entries, x, y).requires_grad_()
-            loss = entries.loss(cosines, self.settings.temperature)
-            (slope,) = torch.autograd.grad(loss, cosines)
-        slopes = entries.matrix(slope) @ y, entries.transposed(slope) @ x
-        for which, (vectors, lengths, directions) in enumerate(zip(self.vectors, carried, (x, y), strict=True)):
-            matrix, gradient = self.matrices[which], vectors.mT @ _through_unit(slopes[which], directions, lengths)
-            length = self.settings.step * matrix.norm() / gradient.norm().clamp_min(torch.finfo(gradient.dtype).tiny)
-            self.matrices[which] = matrix - length * gradient
-        return float(loss.detach())
+        loss, slope = self.entries.loss(_sampled(self.entries, x, y), self.settings.temperature)
+        if loss < self.least:
+            self.best, self.least = self.matrices, loss
+        return loss, slope, carried, (x, y)
+
+    def _stepped(self, matrix: Tensor, gradient: Tensor) -> Tensor:
+        """A step as long as was asked for, and no longer a matrix than before: its length means nothing."""
+        length = matrix.norm()
+        stepped = matrix - self.settings.step * length * gradient / gradient.norm().clamp_min(SHORTEST)
+        rescaled: Tensor = stepped * (length / stepped.norm())
+        return rescaled
 
 
 def _through_unit(slope: Tensor, directions: Tensor, carried: Tensor) -> Tensor:
@@ -181,6 +218,12 @@ def _through_unit(slope: Tensor, directions: Tensor, carried: Tensor) -> Tensor:
     lengths = carried.norm(dim=1, keepdim=True).clamp_min(1e-12)
     through: Tensor = (slope - along * directions) / lengths
     return through
+
+
+def _shared(whole: Tensor, lists: Tensor) -> Tensor:
+    """What falls to each of the nearest words that a density is the mean of."""
+    many = min(NEIGHBOURHOOD, lists.shape[1])
+    return (whole / many).unsqueeze(1).expand(-1, many)
 
 
 def _sampled(entries: _Entries, x: Tensor, y: Tensor) -> Tensor:
