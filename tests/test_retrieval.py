@@ -251,3 +251,15 @@ def test_nearest_are_the_largest_inner_products():
     assert torch.equal(found.indices, (queries @ candidates.mT).topk(4, dim=1).indices)
     assert nearest(queries[:0], candidates, 4).indices.shape == (0, 4)
     assert nearest(queries, candidates[:2], 4).indices.shape == (30, 2)
+
+
+def test_densities_are_sought_among_frequent_words_alone(monkeypatch):
+    """What a rare source word looks like changes no penalty."""
+    monkeypatch.setattr(retrieval, "FREQUENT", 40)
+    generator = torch.Generator().manual_seed(0)
+    source, target = torch.randn(60, 5, generator=generator), torch.randn(30, 5, generator=generator)
+    kind, changed = retrieval.find("csls"), source.clone()
+    changed[40:] = torch.randn(20, 5, generator=generator)
+    cosines = torch.nn.functional.normalize(target) @ torch.nn.functional.normalize(source[:40]).mT
+    assert torch.allclose(kind.penalty(source, target), cosines.topk(10, dim=1).values.mean(dim=1), atol=1e-6)
+    assert torch.equal(kind.penalty(source, target), kind.penalty(changed, target))

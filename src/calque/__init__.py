@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calque.alignment import Alignment, Translation
+    from calque.alignment import Alignment
     from calque.api import Aligner, align, align_arrays
     from calque.formats import load, read, write
     from calque.lexicon import Lexicon, read_lexicon
+    from calque.lookup import Translation
     from calque.space import Space
     from calque.verdict import Verdict
 
@@ -23,7 +24,7 @@ _HOMES = {
     "Alignment": "calque.alignment",
     "Lexicon": "calque.lexicon",
     "Space": "calque.space",
-    "Translation": "calque.alignment",
+    "Translation": "calque.lookup",
     "Verdict": "calque.verdict",
     "align": "calque.api",
     "align_arrays": "calque.api",

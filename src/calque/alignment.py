@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +15,7 @@ from torch import Tensor
 from calque import store
 from calque.card import model_card
 from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
+from calque.lookup import Candidate, Translation, similar
 from calque.maps import LinearMap
 from calque.retrieval import Neighbours, find, neighbours
 from calque.side import Side, map_space, map_subwords
@@ -24,22 +24,6 @@ from calque.verdict import Verdict
 
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One translation of a word."""
-
-    word: str
-    score: float
-
-
-@dataclass(frozen=True)
-class Translation:
-    """A word and its best translations, best first."""
-
-    word: str
-    candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True)
@@ -229,9 +213,7 @@ def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:
         return space.lookup(words)
     except UnknownWordError as error:
         unknown = next(word for word in words if word not in space)
-        close = difflib.get_close_matches(unknown, space.words[:50_000], n=3, cutoff=0.75)
-        hint = f"; did you mean {', '.join(close)}?" if close else ""
-        raise UnknownWordError(f"{error}{hint}") from None
+        raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
 
 
 def _preference(found: Neighbours) -> Tensor:

@@ -21,6 +21,9 @@ GROUP = 16
 """Columns that are looked at together when the largest of a row are sought."""
 NEIGHBOURHOOD = 10
 """How many neighbours CSLS averages over (Conneau et al. 2018)."""
+FREQUENT = 20_000
+"""Among so many of the most frequent words that neighbourhood is sought: rare words come without number, and their
+vectors are mostly noise. It bounds what a penalty costs by the words it is for."""
 TEMPERATURE = 30.0
 """How sharply inverted softmax prefers the nearest source word (Smith et al. 2017)."""
 
@@ -108,8 +111,9 @@ def _no_penalty(source: Tensor, target: Tensor) -> Tensor:
 
 
 def neighbourhood_similarity(source: Tensor, target: Tensor) -> Tensor:
-    """r(y) of CSLS: the mean cosine of each target word to its nearest source words; large for hubs."""
-    source, target, size = unit(source), unit(target), min(NEIGHBOURHOOD, len(source))
+    """r(y) of CSLS: the mean cosine of each target word to its nearest frequent source words; large for hubs."""
+    source, target = unit(source[:FREQUENT]), unit(target)
+    size = min(NEIGHBOURHOOD, len(source))
     parts = [top(target[rows] @ source.mT, size).scores.mean(dim=1) for rows in blocks(len(target), len(source))]
     return torch.cat(parts)
 

@@ -54,7 +54,10 @@ class _MappedSubwords:
 def map_space(space: Space, side: Side) -> Space:
     """A space in the common space, block by block, with its subword model where it has one."""
     blocks = torch.split(space.vectors, 65_536)
-    mapped = torch.cat([side.apply(block) for block in blocks])
+    first = side.apply(blocks[0])
+    mapped = first.new_empty(len(space), first.shape[1])
+    for rows, block in zip(torch.split(mapped, 65_536), blocks, strict=True):
+        rows.copy_(side.apply(block))
     return replace(space, vectors=mapped, subwords=map_subwords(space, side))
 
 

@@ -9,13 +9,12 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from calque.errors import RunError
+
+if TYPE_CHECKING:  # torch is imported where tensors are read or written: a look-up does neither
+    from torch import Tensor
 
 MARK = "config.json"
 """The file by which a run folder is known."""
@@ -101,11 +100,28 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """A safetensors file."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
     try:
-        save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path)
+        save_file(_apart(tensors), path)
         path.chmod(0o644)
     except (SafetensorError, OSError) as error:
         raise RunError(f"{path}: cannot be written: {error}") from error
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Plain tensors that share no memory, which the format does not allow; copied only where they do."""
+    apart: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        plain = tensor.detach().cpu().contiguous()
+        storage = plain.untyped_storage()
+        if storage.data_ptr() in seen or storage.nbytes() != plain.nbytes:
+            plain = plain.clone()
+        seen.add(plain.untyped_storage().data_ptr())
+        apart[name] = plain
+    return apart
 
 
 def read_json(path: Path) -> Any:
@@ -133,6 +149,9 @@ def read_lines(path: Path) -> list[str]:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
     if not path.is_file():
         raise RunError(f"{path}: is missing; expected a run folder made by 'calque align'")
     try:

@@ -346,8 +346,13 @@ class TestDamagedRuns:
     @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
     def test_a_damaged_run(self, refused: Callable[..., str], run_copy: Path, damage: Callable[[Path], object]) -> None:
         damage(run_copy)
-        told = refused("translate", run_copy, "fuente0040")
-        assert str(run_copy) in told
+        assert str(run_copy) in refused("lexicon", run_copy)
+
+    @pytest.mark.parametrize("name", [name for name in DAMAGES if "maps" not in name])
+    def test_a_look_up_in_a_damaged_run(self, refused: Callable[..., str], run_copy: Path, name: str) -> None:
+        """It needs no maps, and everything else."""
+        DAMAGES[name](run_copy)
+        assert str(run_copy) in refused("translate", run_copy, "fuente0040")
 
     @pytest.mark.parametrize(
         "command",

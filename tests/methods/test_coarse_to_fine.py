@@ -10,7 +10,9 @@ from calque.errors import SettingsError, SpaceError
 from calque.maps import principal
 from calque.methods.alternation import Problem, random_rotation
 from calque.methods.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
+from calque.methods.contrast import ContrastSettings
 from calque.methods.lifting import lift
+from calque.methods.refinement import RefinementSettings
 from calque.methods.search import Finish, SearchSettings, Standing, evidence_of
 from calque.methods.starts import build_arena
 from calque.methods.task import Outcome, Task
@@ -280,3 +282,24 @@ def test_without_a_crowd_the_leader_stands_for_it():
     got = evidence_of(Standing(finish(0.5, 0.8), 0, (), 0.0), 1, 400, False, "it was interrupted")
     assert (got.crowd, got.crowd_cost, got.crowd_cycle) == (0, 0.5, 0.8)
     assert got.gave_up == "it was interrupted"
+
+
+def test_words_that_no_stage_looks_at_change_only_what_is_measured_on_all(pair):
+    """With a mean of zero before and after, ten times the words lead to the same maps."""
+    few = CoarseToFineSettings(
+        preprocessing=("unit",),
+        search=SearchSettings(words=(300,), dimensions=(30,), pool=400, starts=(4, 4)),
+        widen=False,
+        words=400,
+        refinement=RefinementSettings(words=400),
+        contrast=ContrastSettings(words=400),
+        wider=SearchSettings(words=(300,), dimensions=(30,), pool=400),
+    )
+    assert few.most_words == 4000
+    rare = clustered(5000, seed=7)
+    longer = tuple(
+        space(torch.cat([each.vectors, rare[:, torch.randperm(20, generator=seeded(row))]]), "x")
+        for row, each in enumerate(pair)
+    )
+    short, long = (coarse_to_fine(Task(*each), few) for each in (pair, longer))
+    assert torch.allclose(short.source.map.matrix, long.source.map.matrix, atol=1e-5)

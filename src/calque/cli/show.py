@@ -6,10 +6,12 @@ import json
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from calque.alignment import Alignment, Translation
-from calque.evaluate import TranslationScore
+if TYPE_CHECKING:
+    from calque.alignment import Alignment
+    from calque.evaluate import TranslationScore
+    from calque.lookup import Translation
 
 WIDTH = 100
 

@@ -6,12 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from calque import store
-from calque.alignment import Alignment, Translation
 from calque.cli import show
 from calque.errors import FormatError, SettingsError, UnknownWordError
-from calque.formats import read, write
+from calque.lookup import SCALES, Lookup, Translation
 
 if TYPE_CHECKING:
+    from calque.alignment import Alignment
     from calque.cli.commands import Common, Export, MakeLexicon, Translate
 
 SUFFIXES = {"vec": ("word2vec", ".vec"), "bin": ("word2vec-binary", ".bin"), "npz": ("npz", ".npz")}
@@ -22,22 +22,34 @@ WRONG = 2
 def translate(command: Translate) -> int:
     """Translate the words known; the unknown ones are named, and the exit code tells."""
     words = _words(command)
-    alignment = _loaded(command, Alignment.load(command.folder))
-    if command.vectors is not None:
-        space = read(command.vectors, limit=1).space
-        if space.subwords is None:
-            raise FormatError(f"{command.vectors}: makes no vectors for unseen words; expected a fastText .bin")
-        alignment = alignment.with_subwords(space, command.back)
+    run = _opened(command)
     found: list[Translation] = []
     unknown: list[str] = []
     for word in words:
         try:
-            found += alignment.translate([word], command.k, command.back, command.retrieval)
+            found += run.translate([word], command.k, command.back, command.retrieval)
         except UnknownWordError as error:
             unknown.append(word)
             print(f"calque: {error}", file=sys.stderr)
     _print_translations(command, found, unknown)
     return WRONG if unknown else 0
+
+
+def _opened(command: Translate) -> Lookup | Alignment:
+    """The run, as lightly as the question allows: all of it only for unseen words and for a retrieval that needs it."""
+    if command.vectors is None and command.retrieval in SCALES:
+        light = Lookup.open(command.folder)
+        _warn(command, light.verdict)
+        return light
+    alignment = _loaded(command)
+    if command.vectors is None:
+        return alignment
+    from calque.formats import read
+
+    space = read(command.vectors, limit=1).space
+    if space.subwords is None:
+        raise FormatError(f"{command.vectors}: makes no vectors for unseen words; expected a fastText .bin")
+    return alignment.with_subwords(space, command.back)
 
 
 def _words(command: Translate) -> list[str]:
@@ -60,7 +72,7 @@ def lexicon(command: MakeLexicon) -> int:
     """Induce the dictionary and write it."""
     if command.output is not None and command.output.exists() and not command.overwrite:
         raise FormatError(f"{command.output}: is already there; choose another name, or pass --overwrite to replace it")
-    entries = _loaded(command, Alignment.load(command.folder)).lexicon(command.every)
+    entries = _loaded(command).lexicon(command.every)
     lines = [f"{each.source}\t{each.target}\t{each.confidence:.4f}" for each in entries]
     if command.output is not None:
         store.write_lines(command.output, lines)
@@ -79,7 +91,9 @@ def lexicon(command: MakeLexicon) -> int:
 
 def export(command: Export) -> int:
     """Both languages in the common space, in a folder that appears whole."""
-    alignment = _loaded(command, Alignment.load(command.folder))
+    from calque.formats import write
+
+    alignment = _loaded(command)
     name, suffix = SUFFIXES[command.format]
     with store.whole_folder(command.output, command.overwrite, mark="export.json") as folder:
         write(alignment.source, folder / f"source{suffix}", format=name)
@@ -94,7 +108,14 @@ def export(command: Export) -> int:
     return 0
 
 
-def _loaded(command: Common, alignment: Alignment) -> Alignment:
-    if alignment.verdict.label != "aligned":
-        command.say(f"the verdict on this run is {alignment.verdict.label}: its translations should not be trusted")
+def _loaded(command: Translate | MakeLexicon | Export) -> Alignment:
+    from calque.alignment import Alignment
+
+    alignment = Alignment.load(command.folder)
+    _warn(command, alignment.verdict.label)
     return alignment
+
+
+def _warn(command: Common, label: str) -> None:
+    if label != "aligned":
+        command.say(f"the verdict on this run is {label}: its translations should not be trusted")

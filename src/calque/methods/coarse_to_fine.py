@@ -19,6 +19,7 @@ from calque.methods.contrast import ContrastSettings, contrast
 from calque.methods.lifting import lift
 from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import Found, SearchSettings, evidence_of, search
+from calque.methods.second_look import WORDS as CARRIED_WORDS
 from calque.methods.second_look import second_look
 from calque.methods.task import FEWEST_WORDS, Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, check_steps, fit, unit
@@ -48,6 +49,12 @@ class CoarseToFineSettings:
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
     contrast: ContrastSettings = field(default_factory=ContrastSettings)
 
+    @property
+    def most_words(self) -> int:
+        """How many of the most frequent words any stage looks at."""
+        pools = [each for search in (self.search, self.wider) for each in (search.pool, *search.words)]
+        return max(self.words, self.refinement.words, self.contrast.words, CARRIED_WORDS, *pools)
+
     def __post_init__(self) -> None:
         check_steps(self.preprocessing)
         if not self.preprocessing or self.preprocessing[-1] != "unit":
@@ -73,8 +80,8 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     problem = Problem(
         source.vectors,
         target.vectors,
-        word_weights(task.source, source.vectors),
-        word_weights(task.target, target.vectors),
+        word_weights(task.source.head(len(source.vectors)), source.vectors),
+        word_weights(task.target.head(len(target.vectors)), target.vectors),
     )
     found = _found(problem, task, settings)
     ended = alternate(problem.head(settings.words), _rotation(found), settings.alternation, task.stopped)
@@ -132,7 +139,10 @@ def _common_dimension(task: Task, settings: CoarseToFineSettings) -> tuple[int, 
 
 
 def _prepare(space: Space, dimension: int, settings: CoarseToFineSettings, device: torch.device) -> _Prepared:
+    """Measured on all words; kept of them are those that any stage looks at."""
     preprocessing, vectors = fit(space.vectors.to(device), settings.preprocessing)
+    if len(vectors) > settings.most_words:
+        vectors = vectors[: settings.most_words].clone()
     if dimension == space.dimension:
         return _Prepared(preprocessing, LinearMap.identity(dimension, vectors), vectors)
     reduction = principal(vectors, dimension)

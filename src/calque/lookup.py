@@ -1,0 +1,174 @@
+"""Single look-ups in a saved run: numpy on memory-mapped vectors, so that an answer waits for neither torch nor disk.
+
+Of `vectors.safetensors` only the header, the rows asked about and the candidates are touched. The answers are those of
+`Alignment.translate`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calque import store
+from calque.errors import RunError, SettingsError, UnknownWordError
+
+Array = npt.NDArray[np.float32]
+SCALES = {"nn": 1.0, "csls": 2.0}
+"""The retrievals whose penalties a run keeps, with what they multiply a cosine by (retrieval.py)."""
+AT_ONCE = 64
+"""Words asked about together: what is held in memory is their similarities to all candidates."""
+SEARCHED = 50_000
+"""Among so many frequent words one of similar spelling is sought for a word that is unknown."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One translation of a word."""
+
+    word: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A word and its best translations, best first."""
+
+    word: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A run folder, opened but not read."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    tensors: Mapping[str, Array]
+
+    @classmethod
+    def open(cls, path: str | Path) -> Lookup:
+        """The run in a folder."""
+        folder = Path(path)
+        return cls(folder, store.read_json(folder / "config.json"), mapped_tensors(folder / "vectors.safetensors"))
+
+    @property
+    def verdict(self) -> str:
+        """aligned, doubtful or failed."""
+        return str(self._kept(self.config, "verdict", "label"))
+
+    def translate(
+        self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
+    ) -> list[Translation]:
+        """The ``k`` best translations of each word; from target to source with ``back``."""
+        if retrieval not in SCALES:
+            raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")
+        if k < 1:
+            raise SettingsError(f"k is {k}; expected at least 1")
+        asking, asked = ("target", "source") if back else ("source", "target")
+        rows = [self._row(asking, word) for word in words]
+        return [
+            each
+            for begin in range(0, len(rows), AT_ONCE)
+            for each in self._answers(rows[begin : begin + AT_ONCE], asking, asked, k, back, retrieval)
+        ]
+
+    def _answers(
+        self, rows: list[int], asking: str, asked: str, k: int, back: bool, retrieval: str
+    ) -> list[Translation]:
+        way = "back." if back and "back.source" in self.tensors else ""
+        queries, candidates = self._tensor(f"{way}{asking}")[rows], self._tensor(f"{way}{asked}")
+        scores = SCALES[retrieval] * (queries @ candidates.T)
+        if retrieval == "csls":
+            scores -= self._tensor("csls.backward" if back else "csls.forward")
+        k = min(k, scores.shape[1])
+        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        found = []
+        for row, line, some in zip(rows, scores, best, strict=True):
+            ranked = some[np.argsort(-line[some], kind="stable")]
+            named = tuple(Candidate(self._words(asked)[place], float(line[place])) for place in ranked.tolist())
+            found.append(Translation(self._words(asking)[row], named))
+        return found
+
+    def _row(self, side: str, word: str) -> int:
+        row = self._index[side].get(word)
+        if row is None:
+            words = self._words(side)
+            name = self._kept(self.config, "names", side)
+            where = f"{name}: " if name else ""
+            raise UnknownWordError(f"{where}{word!r} is not among the {len(words)} words{similar(word, words)}")
+        return row
+
+    def _words(self, side: str) -> list[str]:
+        return self._both[side]
+
+    @cached_property
+    def _both(self) -> dict[str, list[str]]:
+        both = {side: store.read_lines(self.folder / f"words.{side}.txt") for side in ("source", "target")}
+        kept = {"source": ("source", "csls.backward"), "target": ("target", "csls.forward")}
+        for side, words in both.items():
+            if any(len(self._tensor(name)) != len(words) for name in kept[side]):
+                raise self._damaged(f"words.{side}.txt, vectors and penalties are not equally many")
+        return both
+
+    @cached_property
+    def _index(self) -> dict[str, dict[str, int]]:
+        index = {side: {word: row for row, word in enumerate(words)} for side, words in self._both.items()}
+        for side, rows in index.items():
+            if len(rows) != len(self._both[side]):
+                raise self._damaged(f"a word stands in words.{side}.txt twice")
+        return index
+
+    def _tensor(self, name: str) -> Array:
+        if name not in self.tensors:
+            raise self._damaged(f"no {name!r} in it")
+        return self.tensors[name]
+
+    def _kept(self, config: Mapping[str, Any], *names: str) -> Any:
+        kept: Any = config
+        for name in names:
+            if not isinstance(kept, Mapping) or name not in kept:
+                raise self._damaged(f"no {name!r} in it")
+            kept = kept[name]
+        return kept
+
+    def _damaged(self, how: str) -> RunError:
+        return RunError(f"{self.folder}: the run folder is damaged or of another version: {how}")
+
+
+def similar(word: str, words: Sequence[str]) -> str:
+    """Words of similar spelling among the frequent ones, as the end of a sentence."""
+    close = difflib.get_close_matches(word, words[:SEARCHED], n=3, cutoff=0.75)
+    return f"; did you mean {', '.join(close)}?" if close else ""
+
+
+def mapped_tensors(path: Path) -> dict[str, Array]:
+    """The float32 tensors of a safetensors file, each mapped into memory and read where it is touched."""
+    try:
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(min(length, path.stat().st_size)))
+        return {
+            name: _mapped(path, 8 + length, told)
+            for name, told in header.items()
+            if name != "__metadata__" and told["dtype"] == "F32"
+        }
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror}); expected a run made by 'calque align'") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{path}: is no whole safetensors file ({error}); the run folder is damaged") from error
+
+
+def _mapped(path: Path, begin: int, told: Mapping[str, Any]) -> Array:
+    first, last = told["data_offsets"]
+    if last - first != 4 * math.prod(told["shape"]) or begin + last > path.stat().st_size:
+        raise ValueError("a tensor reaches beyond the end")
+    return np.memmap(path, np.dtype("<f4"), "r", begin + first, tuple(told["shape"]))
