@@ -34,16 +34,19 @@ ifdef FULL
 ACCURACY := --seeds 20
 VERDICT := --nulls 200 --reals 240
 SPEED := --recipes default,artetxe2018,paper --most-words 200000
+LARGE := --words 200000 --read 200000
 else
 ACCURACY := --seeds 2 --pairs we-z:es-en,we-z:it-en,we-z:zh-en,sample
 VERDICT := --nulls 3 --reals 8
 SPEED := --recipes default,artetxe2018 --most-words 10000 --most-dimensions 300
+LARGE := --words 20000
 endif
 
 bench: .venv/ready
 	$(BIN)/python bench/accuracy.py $(ACCURACY)
 	$(BIN)/python bench/verdict.py $(VERDICT)
 	$(BIN)/python bench/speed.py --pair we-z:es-en $(SPEED)
+	$(BIN)/python bench/large.py $(LARGE)
 
 clean:
 	rm -rf .venv runs build dist

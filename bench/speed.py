@@ -27,6 +27,7 @@ import torch
 
 from calque.formats import load, write
 from calque.methods.coarse_to_fine import CoarseToFineSettings
+from calque.methods.contrast import ContrastSettings
 from calque.recipe import find, run
 from calque.space import Space
 from common import Ended, command, copies, files, headline, keep, machine, markdown, parser
@@ -34,12 +35,14 @@ from common import Ended, command, copies, files, headline, keep, machine, markd
 WORDS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000)
 DIMENSIONS = (20, 50, 100, 300, 1000)
 FLOAT = 4
-SIZES = {"search": 500, "alternate": 2000, "refine": 4000}
+SIZES = {"search": 500, "alternate": 2000, "refine": 4000, "contrast": 4000}
 """Rows and columns of the matrices that a stage goes over."""
 PASSES_A_TURN = 16
 """Over the matrix of a turn: the cost and its root, the exponent, its largest, the kernel, the plan, its weights."""
 PASSES_A_ROUND = 3
 """Over the similarities of a round: written once, read for the largest of each group, read for the products."""
+ENTRIES = 0.75
+"""Of the words in all lists of a contrast, so many are in only one of two lists, or counted once of two."""
 
 
 def main() -> None:
@@ -144,8 +147,18 @@ def counted(log: Any, source: int, target: int, dimension: int) -> dict[str, tup
     return {
         "search": (flops, bytes_),
         "alternate": (many * turn_flops(words, dimension), many * turn_bytes(words, settings.alternation.scalings)),
+        "contrast": contrast_work(settings.contrast, used, dimension),
         "refine": (rounds * 4.0 * math.prod(used) * dimension, rounds * 2.0 * FLOAT * PASSES_A_ROUND * math.prod(used)),
     }
+
+
+def contrast_work(settings: ContrastSettings, words: list[int], dimension: int) -> tuple[float, float]:
+    """The lists of both directions; of every step of each: vectors carried over, three sparse products, gradients."""
+    entries = ENTRIES * settings.rivals * sum(words)
+    steps = 2.0 * settings.steps
+    flops = 4.0 * math.prod(words) * dimension + steps * (4.0 * sum(words) * dimension**2 + 6.0 * entries * dimension)
+    moved = FLOAT * (2.0 * PASSES_A_ROUND * math.prod(words) + steps * 3.0 * entries * dimension)
+    return flops, moved
 
 
 def turn_flops(words: int, dimension: int) -> float:

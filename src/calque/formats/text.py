@@ -17,6 +17,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from calque.errors import FormatError
+from calque.formats.decimals import decimals
 from calque.formats.numerals import BLANK, NUMBER, SEPARATOR, ends_in_fraction, numbers_at_end
 from calque.formats.rows import Rows, Vectors
 
@@ -134,7 +135,10 @@ def _line_ends(letters: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.intp], np
 
 
 def _numbers(tails: bytes, expected: int) -> Vectors | None:
-    """Every number in a text at C speed; None unless all of it is numbers, and as many as expected."""
+    """Every number in a text; None unless all of it is numbers, and as many as expected."""
+    plain = decimals(tails, expected)
+    if plain is not None:
+        return plain
     with warnings.catch_warnings():
         # numpy warns, and will later raise, where it stops before the end of the text.
         warnings.simplefilter("error", DeprecationWarning)
