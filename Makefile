@@ -32,7 +32,7 @@ unit: .venv/ready
 
 ifdef FULL
 ACCURACY := --seeds 20
-VERDICT := --nulls 200 --reals 240
+VERDICT := --nulls 207 --reals 340
 SPEED := --recipes default,artetxe2018,paper --most-words 200000
 LARGE := --words 200000 --read 200000
 else

@@ -36,6 +36,8 @@ LOST = replace(GOOD, confirmed=False, gave_up="no start was confirmed in 9 round
         (replace(LOST, agreeing=1, clearance=3.0), "doubtful"),
         (replace(LOST, agreeing=0, clearance=3.0), "failed"),
         (replace(LOST, cycle=0.99, crowd_cycle=0.1), "failed"),
+        (replace(LOST, crowd=1, starts=5, clearance=0.0, agreeing=3, interrupted=True), "doubtful"),
+        (replace(LOST, crowd=4, starts=5, clearance=0.0, interrupted=True), "failed"),
         (replace(LOST, crowd=0, starts=1, clearance=0.0, gave_up="it was interrupted"), "failed"),
     ],
 )
@@ -193,3 +195,7 @@ def test_a_cost_above_the_crowds_is_not_told_in_deviations():
     told = judge(replace(LOST, clearance=-126447.6)).reasons[0]
     assert "worse than those that went elsewhere, at 0.845" in told
     assert "deviations" not in told
+
+
+def test_of_an_interrupted_search_it_is_asked_to_finish():
+    assert judge(replace(LOST, agreeing=3, interrupted=True)).reasons[-1] == "what would help: to let it finish"

@@ -92,8 +92,13 @@ def _label(evidence: Evidence) -> Label:
 
 
 def _something_speaks_for(evidence: Evidence) -> bool:
-    """Nearly clear of the crowd, alone; or half as clear, where a start agrees or the map came from elsewhere."""
-    if evidence.clearance >= WORTH_A_DOUBT or (evidence.interrupted and evidence.kept is not None):
+    """Nearly clear of the crowd, alone; or half as clear, where a start agrees or the map came from elsewhere.
+
+    Of a search that was interrupted it is enough that a start agrees: there may have been no time for a crowd.
+    """
+    if evidence.clearance >= WORTH_A_DOUBT:
+        return True
+    if evidence.interrupted and (evidence.agreeing > 0 or evidence.kept is not None):
         return True
     return evidence.clearance >= CLEAR / 2 and (evidence.agreeing > 0 or evidence.kept is not None)
 
@@ -140,6 +145,8 @@ def _advice(label: Label, evidence: Evidence) -> tuple[str, ...]:
         return ()
     if evidence.confirmed and evidence.kept is not None and evidence.kept < MOSTLY_KEPT:
         return ("what would help: more word pairs, or the recipe 'default', which needs none",)
+    if evidence.interrupted:
+        return ("what would help: to let it finish",)
     few = f"more words ({evidence.words} in the smaller vocabulary)" if evidence.words < 2000 else "more text"
     others = "vectors trained on more similar texts, word frequencies, another seed"
     pairs = "a few known pairs (--recipe artetxe2017 --lexicon FILE)" if evidence.kept is None else "more word pairs"
