@@ -36,10 +36,10 @@ VERDICT := --nulls 207 --reals 340
 SPEED := --recipes default,artetxe2018,paper --most-words 200000
 LARGE := --words 200000 --read 200000
 else
-ACCURACY := --seeds 2 --pairs we-z:es-en,we-z:it-en,we-z:zh-en,sample
-VERDICT := --nulls 3 --reals 8
-SPEED := --recipes default,artetxe2018 --most-words 10000 --most-dimensions 300
-LARGE := --words 20000
+ACCURACY := --seeds 1 --pairs we-z:es-en,we-z:it-en,we-z:zh-en,sample
+VERDICT := --nulls 2 --reals 8 --seconds 60
+SPEED := --recipes default --most-words 5000 --most-dimensions 100
+LARGE := --words 20000 --read 10000
 endif
 
 bench: .venv/ready

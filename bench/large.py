@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from calque.formats import write
+from calque.lookup import Lookup
 from calque.preprocess import unit
 from calque.retrieval import blocks, find, neighbours
 from common import CALQUE, command, copies, headline, keep, machine, markdown, parser
@@ -96,7 +97,7 @@ def retrieve(words: int, dimension: int) -> list[list[str]]:
     found, seconds = _clocked(lambda: neighbours(queries, candidates, 1, kind, penalty).indices[:, 0])
     _, bare = _clocked(lambda: _products(queries, candidates))
     right = bool(torch.equal(found[:64], (2 * (queries[:64] @ candidates.mT) - penalty).argmax(dim=1)))
-    what = f"CSLS of {ASKED:,} × {words:,}" + ("" if right else ", WRONG")
+    what = f"CSLS of {ASKED:,} × {words:,}, penalties given" + ("" if right else ", WRONG")
     rows = [[what, f"{seconds:.2f} s", f"bare products {bare:.2f} s", f"{seconds / bare:.2f}", "1.5"]]
     try:
         import faiss
@@ -136,9 +137,9 @@ def align(place: Path, words: int, dimension: int, device: str) -> list[list[str
     best = json.loads(told.stdout)["translations"]["one7"][0]["word"]
     right = _right(Path(run), words)
     size = f"{words:,} × {dimension}"
-    minutes = "15 s" if device == "cuda" else "180 s"
+    asked = "15 s" if device == "cuda" else "180 s"
     return [
-        [f"align {size}, {ended.told['verdict']}", f"{ended.seconds:.0f} s", f"{right:.1%} right", "", minutes],
+        [f"align {size}, {ended.told['verdict']}", f"{ended.seconds:.0f} s", f"{right:.1%} right", "", asked],
         ["its memory", f"{ended.memory:.0f} MiB", "", "", "3,072 MiB"],
         [f"look one word up (found {best})", f"{looked:.2f} s", "", "", "1 s"],
     ]
@@ -146,8 +147,6 @@ def align(place: Path, words: int, dimension: int, device: str) -> list[list[str
 
 def _right(run: Path, words: int) -> float:
     """The share of some words, of all frequencies, whose best translation is their own."""
-    from calque.lookup import Lookup
-
     some = np.linspace(0, words - 1, 500).astype(int).tolist()
     found = Lookup.open(run).translate([f"one{row}" for row in some], k=1)
     return sum(each.candidates[0].word == f"other{row}" for each, row in zip(found, some, strict=True)) / len(some)

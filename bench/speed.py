@@ -42,7 +42,7 @@ PASSES_A_TURN = 16
 PASSES_A_ROUND = 3
 """Over the similarities of a round: written once, read for the largest of each group, read for the products."""
 ENTRIES = 0.75
-"""Of the words in all lists of a contrast, so many are in only one of two lists, or counted once of two."""
+"""Of the places in all lists of a contrast: a pair of words that are in each other's lists is one entry, not two."""
 
 
 def main() -> None:

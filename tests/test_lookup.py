@@ -115,6 +115,16 @@ def test_a_damaged_folder_is_told_in_one_line(saved, tmp_path, damage):
     assert str(folder) in str(told.value)
 
 
+def test_a_run_of_another_format_is_refused(saved, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(saved[1], folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"format": 2}))
+    for opened in (Lookup.open, Alignment.load):
+        with pytest.raises(RunError, match="run folder of format 2, expected 1"):
+            opened(folder)
+
+
 def test_torch_is_not_imported_for_it(saved):
     code = (
         "import sys; from calque.cli.main import main; "

@@ -403,3 +403,14 @@ def test_overwriting_through_a_link_replaces_what_it_points_to(tmp_path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "config.json").read_text() == '{"new": 1}'
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_tensors_that_share_memory_are_kept_apart_and_no_other_is_copied(tmp_path):
+    whole = torch.arange(12.0).view(3, 4)
+    given = {"whole": whole, "again": whole, "view": whole[1:], "turned": whole.mT, "own": torch.ones(2)}
+    store.write_tensors(tmp_path / "some.safetensors", given)
+    kept = store.read_tensors(tmp_path / "some.safetensors")
+    assert all(torch.equal(kept[name], each) for name, each in given.items())
+    apart = store._apart(given)
+    assert apart["own"].data_ptr() == given["own"].data_ptr()
+    assert apart["whole"].data_ptr() == whole.data_ptr()

@@ -224,7 +224,7 @@ def _preference(found: Neighbours) -> Tensor:
 def _config(alignment: Alignment) -> dict[str, Any]:
     record, verdict = alignment.record, alignment.verdict
     return {
-        "format": 1,
+        "format": store.FORMAT,
         "recipe": record.recipe,
         "seed": record.seed,
         "device": record.device,
@@ -272,8 +272,7 @@ def _from_files(
     vectors: dict[str, Tensor],
     log: tuple[Mapping[str, Any], ...],
 ) -> Alignment:
-    if config["format"] != 1:
-        raise RunError(f"{folder}: run folder of format {config['format']}, expected 1; use the calque that wrote it")
+    store.check_format(folder, config)
     spaces = {
         name: Space(
             tuple(store.read_lines(folder / f"words.{name}.txt")),

@@ -58,12 +58,14 @@ class Lookup:
     def open(cls, path: str | Path) -> Lookup:
         """The run in a folder."""
         folder = Path(path)
-        return cls(folder, store.read_json(folder / "config.json"), mapped_tensors(folder / "vectors.safetensors"))
+        config = store.read_json(folder / "config.json")
+        store.check_format(folder, config)
+        return cls(folder, config, mapped_tensors(folder / "vectors.safetensors"))
 
     @property
     def verdict(self) -> str:
         """aligned, doubtful or failed."""
-        return str(self._kept(self.config, "verdict", "label"))
+        return str(self._kept("verdict", "label"))
 
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
@@ -102,7 +104,7 @@ class Lookup:
         row = self._index[side].get(word)
         if row is None:
             words = self._words(side)
-            name = self._kept(self.config, "names", side)
+            name = self._kept("names", side)
             where = f"{name}: " if name else ""
             raise UnknownWordError(f"{where}{word!r} is not among the {len(words)} words{similar(word, words)}")
         return row
@@ -132,8 +134,8 @@ class Lookup:
             raise self._damaged(f"no {name!r} in it")
         return self.tensors[name]
 
-    def _kept(self, config: Mapping[str, Any], *names: str) -> Any:
-        kept: Any = config
+    def _kept(self, *names: str) -> Any:
+        kept: Any = self.config
         for name in names:
             if not isinstance(kept, Mapping) or name not in kept:
                 raise self._damaged(f"no {name!r} in it")

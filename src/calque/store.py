@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # torch is imported where tensors are read or written: a look
 
 MARK = "config.json"
 """The file by which a run folder is known."""
+FORMAT = 1
+"""How a run folder is laid out; another number, another layout."""
 
 
 def check_free(path: Path, overwrite: bool, mark: str = MARK) -> None:
@@ -132,6 +134,13 @@ def read_json(path: Path) -> Any:
         raise RunError(f"{path}:{error.lineno}: is not JSON ({error.msg}); the run folder is damaged") from error
     except (ValueError, RecursionError) as error:
         raise RunError(f"{path}: is not JSON to be read ({error}); the run folder is damaged") from error
+
+
+def check_format(folder: Path, config: Any) -> None:
+    """Refuse a run folder that is laid out otherwise."""
+    found = config.get("format") if isinstance(config, dict) else None
+    if found != FORMAT:
+        raise RunError(f"{folder}: run folder of format {found}, expected {FORMAT}; use the calque that wrote it")
 
 
 def read_log(path: Path) -> tuple[Any, ...]:

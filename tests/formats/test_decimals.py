@@ -55,6 +55,8 @@ def test_odd_but_of_one_form(text):
         b"1.0 2.0 12345678901.0",
         b"1.0 2.0 1_0.0",
         b". . .",
+        b"1.0 2.0\x0b3.0",
+        b"1.0\x002.0 3.0",
     ],
 )
 def test_anything_else_is_left_to_another_way(text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -114,8 +116,11 @@ def test_words_beyond_the_limit_say_nothing():
 
 
 def test_unequal_numbers_of_words_and_fewer_words_than_rivals():
-    made = contrast(SOURCE, TARGET[:80], REFINED, ContrastSettings(rivals=90))
+    told: list[Step] = []
+    made = contrast(SOURCE, TARGET[:80], REFINED, ContrastSettings(rivals=90), told.append)
+    assert len(told) == SETTINGS.steps
     assert all(torch.isfinite(each.matrix).all() for each in (*made.there, *made.back))
+    assert not torch.equal(made.there[0].matrix, REFINED.there[0].matrix)
 
 
 def test_the_length_of_a_map_does_not_matter():
@@ -150,12 +155,17 @@ def test_where_no_step_lowers_the_loss_the_maps_stay():
     vectors = normal(400, 2, seed=5)
     source, target = unit(vectors), unit(vectors + 0.01 * normal(400, 2, seed=6))
     given = TwoWay.of(LinearMap(torch.eye(2, dtype=torch.float64)), LinearMap(torch.eye(2, dtype=torch.float64)))
-    made = contrast(source, target, given, ContrastSettings(step=0.5, temperature=0.01))
+    told: list[Step] = []
+    made = contrast(source, target, given, ContrastSettings(step=0.5, temperature=0.01), told.append)
+    assert len(told) == SETTINGS.steps
+    assert all(float(step.values["loss"]) > float(told[0].values["loss"]) for step in told[1:])
     assert torch.equal(made.there[0].matrix, given.there[0].matrix)
 
 
 def test_many_long_steps_stay_finite():
-    made = contrast(SOURCE, TARGET, REFINED, ContrastSettings(steps=60, step=0.9))
+    told: list[Step] = []
+    made = contrast(SOURCE, TARGET, REFINED, ContrastSettings(steps=60, step=0.9), told.append)
+    assert all(math.isfinite(float(step.values["loss"])) for step in told)
     for before, after in zip((*REFINED.there, *REFINED.back), (*made.there, *made.back), strict=True):
         assert float(after.matrix.norm()) == pytest.approx(float(before.matrix.norm()))
 

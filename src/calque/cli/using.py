@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from calque import store
 from calque.cli import show
 from calque.errors import FormatError, SettingsError, UnknownWordError
-from calque.lookup import SCALES, Lookup, Translation
+from calque.lookup import AT_ONCE, SCALES, Lookup, Translation
 
 if TYPE_CHECKING:
     from calque.alignment import Alignment
@@ -25,12 +25,21 @@ def translate(command: Translate) -> int:
     run = _opened(command)
     found: list[Translation] = []
     unknown: list[str] = []
-    for word in words:
+
+    def ask(some: list[str]) -> None:
+        """Several at once, which is faster; where one is unknown, each alone."""
         try:
-            found += run.translate([word], command.k, command.back, command.retrieval)
+            found.extend(run.translate(some, command.k, command.back, command.retrieval))
         except UnknownWordError as error:
-            unknown.append(word)
+            if len(some) > 1:
+                for word in some:
+                    ask([word])
+                return
+            unknown.extend(some)
             print(f"calque: {error}", file=sys.stderr)
+
+    for begin in range(0, len(words), AT_ONCE):
+        ask(words[begin : begin + AT_ONCE])
     _print_translations(command, found, unknown)
     return WRONG if unknown else 0
 

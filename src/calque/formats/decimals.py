@@ -14,10 +14,14 @@ Places = npt.NDArray[np.intp]
 MOST_DIGITS = 9
 """More would not fit 32 bits."""
 _BLANK, _PLUS, _MINUS, _POINT, _ZERO = b" +-.0"
+_CONTROL = bytes(set(range(ord(" "))) - set(b"\t\n\r"))
+"""Bytes that separate nothing, though they stand below the blank."""
 
 
 def decimals(text: bytes, expected: int) -> Values | None:
     """The numbers of a text, separated by blanks; None unless there are as many as expected, all of the one form."""
+    if len(text.translate(None, _CONTROL)) != len(text):
+        return None
     letters = np.frombuffer(text, np.uint8)
     begins, ends = _numbers_at(letters)
     if len(begins) != expected or expected == 0:

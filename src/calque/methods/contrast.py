@@ -95,12 +95,10 @@ class _Entries:
 
     near: Lists
     pairs: Pairs
-    shape: tuple[int, int]
-    rows: Tensor
-    columns: Tensor
-    """(e,) each: entry number e is the cosine of source word rows[e] and target word columns[e]."""
-    by_column: Tensor
-    """(e,): the entries ordered by target word."""
+    matrix: _Pattern
+    """(n, m): entry number e is the cosine of the source word and the target word at its e-th place."""
+    transposed: _Pattern
+    """(m, n): the same entries, ordered by target word."""
     there: Tensor
     back: Tensor
     chosen: Tensor
@@ -119,53 +117,68 @@ class _Entries:
         surprise_there = torch.logsumexp(all_there, dim=1)[x] - (2 * chosen - of_target[y]) / temperature
         surprise_back = torch.logsumexp(all_back, dim=1)[y] - (2 * chosen - of_source[x]) / temperature
         wanted = self._at(self.chosen, weights)
-        found_there = self._at(self.there, self._of_rows(wanted).unsqueeze(1) * torch.softmax(all_there, dim=1))
-        found_back = self._at(self.back, self._of_columns(wanted).unsqueeze(1) * torch.softmax(all_back, dim=1))
+        found_there = self._at(self.there, self.matrix.sums(wanted).unsqueeze(1) * torch.softmax(all_there, dim=1))
+        found_back = self._at(self.back, self.transposed.sums(wanted).unsqueeze(1) * torch.softmax(all_back, dim=1))
         slope = 2 * (found_there + found_back - 2 * wanted)
-        slope[self.there[:, :NEIGHBOURHOOD]] += _shared(self._of_rows(wanted - found_back), there)
-        slope[self.back[:, :NEIGHBOURHOOD]] += _shared(self._of_columns(wanted - found_there), back)
+        slope[self.there[:, :NEIGHBOURHOOD]] += _shared(self.matrix.sums(wanted - found_back), there)
+        slope[self.back[:, :NEIGHBOURHOOD]] += _shared(self.transposed.sums(wanted - found_there), back)
         return float((weights * (surprise_there + surprise_back)).sum()), slope / temperature
 
     def _at(self, places: Tensor, values: Tensor) -> Tensor:
         """(e,): these values at these entries, no two at the same, and nothing elsewhere."""
-        made = torch.zeros(len(self.rows), dtype=values.dtype, device=values.device)
+        made = torch.zeros(len(self.matrix.columns), dtype=values.dtype, device=values.device)
         made[places] = values
         return made
 
-    def _of_rows(self, values: Tensor) -> Tensor:
-        """(n,): the sum over the entries of each source word."""
-        return (self.matrix(values) @ values.new_ones(self.shape[1], 1)).squeeze(1)
 
-    def _of_columns(self, values: Tensor) -> Tensor:
-        """(m,): the same of each target word."""
-        return (self.transposed(values) @ values.new_ones(self.shape[0], 1)).squeeze(1)
+@dataclass(frozen=True, eq=False)
+class _Pattern:
+    """Where the entries of a sparse matrix stand; what stands there changes with every step."""
 
-    def matrix(self, values: Tensor) -> Tensor:
-        """(n, m) with these values at the entries and nothing elsewhere."""
-        return _sparse(self.rows, self.columns, values, self.shape)
+    begins: Tensor
+    """(rows + 1,): where each row begins among them."""
+    columns: Tensor
+    """(e,): in which column each of them stands."""
+    order: Tensor | None
+    """(e,): their numbers, where they are not in order."""
+    shape: tuple[int, int]
 
-    def transposed(self, values: Tensor) -> Tensor:
-        """(m, n)."""
-        order = self.by_column
-        return _sparse(self.columns[order], self.rows[order], values[order], (self.shape[1], self.shape[0]))
+    @classmethod
+    def of(cls, rows: Tensor, columns: Tensor, shape: tuple[int, int], order: Tensor | None = None) -> _Pattern:
+        """Of entries that come row by row."""
+        return cls(torch.searchsorted(rows, torch.arange(shape[0] + 1, device=rows.device)), columns, order, shape)
+
+    def filled(self, values: Tensor) -> Tensor:
+        """The sparse matrix with these values, by the number of the entry."""
+        ordered = values if self.order is None else values[self.order]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks are)")
+            made: Tensor = torch.sparse_csr_tensor(
+                self.begins, self.columns, ordered, self.shape, check_invariants=False
+            )
+        return made
+
+    def sums(self, values: Tensor) -> Tensor:
+        """(rows,): the sum over the entries of each row."""
+        return (self.filled(values) @ values.new_ones(self.shape[1], 1)).squeeze(1)
 
 
 def _entries(near: Lists, pairs: Pairs) -> _Entries:
     there, back = near.there.indices, near.back.indices
-    rows, columns = len(there), len(back)
-    keys_there = torch.arange(rows, device=there.device).unsqueeze(1) * columns + there
-    keys_back = back * columns + torch.arange(columns, device=there.device).unsqueeze(1)
+    many, others = len(there), len(back)
+    keys_there = torch.arange(many, device=there.device).unsqueeze(1) * others + there
+    keys_back = back * others + torch.arange(others, device=there.device).unsqueeze(1)
     keys, where = torch.unique(torch.cat([keys_there.flatten(), keys_back.flatten()]), return_inverse=True)
+    rows, columns = keys // others, keys % others
+    order = columns.argsort(stable=True)
     return _Entries(
         near,
         pairs,
-        (rows, columns),
-        keys // columns,
-        keys % columns,
-        (keys % columns).argsort(stable=True),
+        _Pattern.of(rows, columns, (many, others)),
+        _Pattern.of(columns[order], rows[order], (others, many), order),
         where[: keys_there.numel()].view_as(keys_there),
         where[keys_there.numel() :].view_as(keys_back),
-        torch.searchsorted(keys, pairs.source * columns + pairs.target),
+        torch.searchsorted(keys, pairs.source * others + pairs.target),
     )
 
 
@@ -188,7 +201,7 @@ class _Descent:
     def take(self) -> float:
         """One step of both maps along the gradient; the loss before it."""
         loss, slope, carried, (x, y) = self._measured()
-        slopes = self.entries.matrix(slope) @ y, self.entries.transposed(slope) @ x
+        slopes = self.entries.matrix.filled(slope) @ y, self.entries.transposed.filled(slope) @ x
         self.matrices = (
             self._stepped(self.matrices[0], self.vectors[0].mT @ _through_unit(slopes[0], x, carried[0])),
             self._stepped(self.matrices[1], self.vectors[1].mT @ _through_unit(slopes[1], y, carried[1])),
@@ -228,14 +241,6 @@ def _shared(whole: Tensor, lists: Tensor) -> Tensor:
 
 def _sampled(entries: _Entries, x: Tensor, y: Tensor) -> Tensor:
     """The cosines at the entries, and no others."""
-    pattern = entries.matrix(torch.zeros(len(entries.rows), dtype=x.dtype, device=x.device))
-    values: Tensor = torch.sparse.sampled_addmm(pattern, x, y.mT, beta=0.0).values()
+    nothing = torch.zeros(len(entries.matrix.columns), dtype=x.dtype, device=x.device)
+    values: Tensor = torch.sparse.sampled_addmm(entries.matrix.filled(nothing), x, y.mT, beta=0.0).values()
     return values
-
-
-def _sparse(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    begins = torch.searchsorted(rows, torch.arange(shape[0] + 1, device=rows.device))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse (CSR tensor support is in beta|invariant checks are)")
-        made: Tensor = torch.sparse_csr_tensor(begins, columns, values, shape, check_invariants=False)
-    return made
