@@ -172,7 +172,7 @@ def test_many_long_steps_stay_finite():
 
 def test_sampled_cosines_are_the_cosines_of_the_words_in_the_lists():
     near = lists(SOURCE, TARGET, REFINED, 20)
-    entries = module._entries(near, trusted(near, 0.07))
+    entries = module.entries_of(near, trusted(near, 0.07))
     cosines = module._sampled(entries, SOURCE, TARGET)
     assert torch.allclose(cosines[entries.there], (SOURCE @ TARGET.mT).gather(1, near.there.indices), atol=1e-12)
     assert torch.allclose(cosines[entries.back], (TARGET @ SOURCE.mT).gather(1, near.back.indices), atol=1e-12)

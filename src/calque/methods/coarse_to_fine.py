@@ -9,23 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import torch
 from torch import Tensor
 
-from calque.errors import SettingsError, SpaceError
-from calque.maps import LinearMap, TwoWay, principal
+from calque.errors import SettingsError
+from calque.maps import LinearMap, TwoWay
 from calque.methods.alternation import AlternationSettings, Problem, alternate
 from calque.methods.contrast import ContrastSettings, contrast
 from calque.methods.lifting import lift
+from calque.methods.preparing import Prepared, common_dimension, prepare
 from calque.methods.refinement import RefinementSettings, refine
 from calque.methods.search import Found, SearchSettings, evidence_of, search
 from calque.methods.second_look import WORDS as CARRIED_WORDS
 from calque.methods.second_look import second_look
-from calque.methods.task import FEWEST_WORDS, Outcome, Task, word_weights
-from calque.preprocess import Preprocessing, check_steps, fit, unit
+from calque.methods.task import Outcome, Task, word_weights
+from calque.preprocess import check_steps
 from calque.progress import Step
-from calque.side import Side
-from calque.space import Space
 
 
 @dataclass(frozen=True)
@@ -63,20 +61,10 @@ class CoarseToFineSettings:
             raise SettingsError("words and words_a_dimension must be at least 1")
 
 
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """One side before any map between the two is known."""
-
-    preprocessing: Preprocessing
-    reduction: LinearMap
-    vectors: Tensor
-    """(n, k) unit rows."""
-
-
 def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     """Maps of both sides into a common space, with no dictionary."""
-    dimension, notes = _common_dimension(task, settings)
-    source, target = (_prepare(each, dimension, settings, task.device) for each in (task.source, task.target))
+    source, target, notes = _prepared(task, settings)
+    dimension = int(source.vectors.shape[1])
     problem = Problem(
         source.vectors,
         target.vectors,
@@ -89,11 +77,21 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
     maps = contrast(source.vectors, target.vectors, maps, settings.contrast, task.listen, task.stopped)
-    there, back = ((_side(source, each[0]), _side(target, each[1])) for each in (maps.there, maps.back))
+    there, back = ((source.side(each[0]), target.side(each[1])) for each in (maps.there, maps.back))
     words = min(len(task.source), len(task.target))
     evidence = evidence_of(found.standing, len(found.finishes), words, found.confirmed, found.gave_up)
     evidence = replace(evidence, interrupted=task.stopped() and not found.confirmed)
     return Outcome(*there, evidence, notes, back)
+
+
+def _prepared(task: Task, settings: CoarseToFineSettings) -> tuple[Prepared, Prepared, tuple[str, ...]]:
+    """Both sides in as many dimensions, and a word on it where those are fewer than the vectors have."""
+    spaces = task.source, task.target
+    dimension, notes = common_dimension(spaces, settings.words, settings.words_a_dimension)
+    source, target = (
+        prepare(each, dimension, settings.preprocessing, settings.most_words, task.device) for each in spaces
+    )
+    return source, target, notes
 
 
 def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Found:
@@ -117,37 +115,3 @@ def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Foun
 def _rotation(found: Found) -> Tensor:
     """The winner in all dimensions."""
     return lift(found.arena, found.standing.leader.matrix) if found.rotation is None else found.rotation
-
-
-def _common_dimension(task: Task, settings: CoarseToFineSettings) -> tuple[int, tuple[str, ...]]:
-    """K of the common space, and a word on it where it is less than the vectors have."""
-    fewest = min(len(task.source), len(task.target))
-    if fewest < FEWEST_WORDS:
-        small = task.source if len(task.source) == fewest else task.target
-        raise SpaceError(
-            f"{small.name or 'one side'}: {fewest} words are too few to align; expected at least {FEWEST_WORDS}, "
-            "and some thousands to do it well"
-        )
-    shared = min(task.source.dimension, task.target.dimension)
-    used = min(fewest, settings.words)
-    kept = min(shared, max(2, used // settings.words_a_dimension))
-    if kept == max(task.source.dimension, task.target.dimension):
-        return kept, ()
-    given = f"{task.source.dimension} and {task.target.dimension}"
-    why = f"{settings.words_a_dimension} of the {used} words used to each" if kept < shared else "unequal dimensions"
-    return kept, (f"reduced {given} dimensions to the {kept} leading ones of each side ({why})",)
-
-
-def _prepare(space: Space, dimension: int, settings: CoarseToFineSettings, device: torch.device) -> _Prepared:
-    """Measured on all words; kept of them are those that any stage looks at."""
-    preprocessing, vectors = fit(space.vectors.to(device), settings.preprocessing)
-    if len(vectors) > settings.most_words:
-        vectors = vectors[: settings.most_words].clone()
-    if dimension == space.dimension:
-        return _Prepared(preprocessing, LinearMap.identity(dimension, vectors), vectors)
-    reduction = principal(vectors, dimension)
-    return _Prepared(preprocessing, reduction, unit(reduction.apply(vectors)))
-
-
-def _side(prepared: _Prepared, map: LinearMap) -> Side:
-    return Side(prepared.preprocessing.cpu(), LinearMap(prepared.reduction.then(map).matrix.cpu()))

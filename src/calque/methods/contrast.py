@@ -33,6 +33,7 @@ from calque.progress import Listen, Step, never, quiet
 from calque.retrieval import NEIGHBOURHOOD, Pairs
 
 Maps = tuple[LinearMap, LinearMap]
+Both = tuple[Tensor, Tensor]
 SHORTEST = 1e-30
 """A gradient of no length leads nowhere."""
 
@@ -78,9 +79,19 @@ def contrast(
     pairs = trusted(near, settings.temperature)
     if not enough(pairs, int(source.shape[1])):
         return maps
-    entries = _entries(near, pairs)
-    there = _Descent(source, target, maps.there, entries, settings)
-    back = _Descent(source, target, maps.back, entries, settings)
+    return surer((source, target), maps, entries_of(near, pairs), settings, listen, stopped)
+
+
+def surer(
+    vectors: tuple[Tensor, Tensor],
+    maps: TwoWay,
+    entries: Entries,
+    settings: ContrastSettings,
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+) -> TwoWay:
+    """The steps themselves, under which the pairs of a dictionary grow surer against the words of its lists."""
+    there, back = (_Descent(vectors, each, entries, settings) for each in (maps.there, maps.back))
     for number in range(1, settings.steps + 1):
         loss = there.take() + back.take()
         listen(Step("contrast", number, settings.steps, {"loss": loss / 2}))
@@ -90,7 +101,7 @@ def contrast(
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
+class Entries:
     """The pairs of words whose cosines count, ordered by source word, and where lists and dictionary lie in them."""
 
     near: Lists
@@ -163,7 +174,8 @@ class _Pattern:
         return (self.filled(values) @ values.new_ones(self.shape[1], 1)).squeeze(1)
 
 
-def _entries(near: Lists, pairs: Pairs) -> _Entries:
+def entries_of(near: Lists, pairs: Pairs) -> Entries:
+    """Lists and a dictionary as entries; pairs of which neither word has the other in its list are left out."""
     there, back = near.there.indices, near.back.indices
     many, others = len(there), len(back)
     keys_there = torch.arange(many, device=there.device).unsqueeze(1) * others + there
@@ -171,25 +183,51 @@ def _entries(near: Lists, pairs: Pairs) -> _Entries:
     keys, where = torch.unique(torch.cat([keys_there.flatten(), keys_back.flatten()]), return_inverse=True)
     rows, columns = keys // others, keys % others
     order = columns.argsort(stable=True)
-    return _Entries(
+    pairs, chosen = _among(keys, pairs, others)
+    return Entries(
         near,
         pairs,
         _Pattern.of(rows, columns, (many, others)),
         _Pattern.of(columns[order], rows[order], (others, many), order),
         where[: keys_there.numel()].view_as(keys_there),
         where[keys_there.numel() :].view_as(keys_back),
-        torch.searchsorted(keys, pairs.source * others + pairs.target),
+        chosen,
     )
+
+
+def _among(keys: Tensor, pairs: Pairs, others: int) -> tuple[Pairs, Tensor]:
+    """The pairs that are entries, and which entry each of them is."""
+    wanted = pairs.source * others + pairs.target
+    place = torch.searchsorted(keys, wanted).clamp_max(len(keys) - 1)
+    known = keys[place] == wanted
+    return Pairs(pairs.source[known], pairs.target[known], pairs.scores[known]), place[known]
+
+
+def slopes(entries: Entries, vectors: Both, matrices: Both, temperature: float) -> tuple[float, Both]:
+    """The loss of two maps, and its slope at each of them."""
+    carried = vectors[0] @ matrices[0], vectors[1] @ matrices[1]
+    x, y = unit(carried[0]), unit(carried[1])
+    loss, slope = entries.loss(_sampled(entries, x, y), temperature)
+    at_x, at_y = entries.matrix.filled(slope) @ y, entries.transposed.filled(slope) @ x
+    return loss, (
+        vectors[0].mT @ _through_unit(at_x, x, carried[0]),
+        vectors[1].mT @ _through_unit(at_y, y, carried[1]),
+    )
+
+
+def stepped(matrix: Tensor, gradient: Tensor, step: float) -> Tensor:
+    """A step of that share of the matrix's length, and no longer a matrix than before: its length means nothing."""
+    length = matrix.norm()
+    moved = matrix - step * length * gradient / gradient.norm().clamp_min(SHORTEST)
+    rescaled: Tensor = moved * (length / moved.norm())
+    return rescaled
 
 
 class _Descent:
     """Step after step with the two maps of one direction; the best of them is kept."""
 
-    def __init__(
-        self, source: Tensor, target: Tensor, maps: Maps, entries: _Entries, settings: ContrastSettings
-    ) -> None:
-        self.vectors = source, target
-        self.matrices = maps[0].matrix, maps[1].matrix
+    def __init__(self, vectors: Both, maps: Maps, entries: Entries, settings: ContrastSettings) -> None:
+        self.vectors, self.matrices = vectors, (maps[0].matrix, maps[1].matrix)
         self.entries, self.settings = entries, settings
         self.best, self.least = self.matrices, math.inf
 
@@ -200,29 +238,16 @@ class _Descent:
 
     def take(self) -> float:
         """One step of both maps along the gradient; the loss before it."""
-        loss, slope, carried, (x, y) = self._measured()
-        slopes = self.entries.matrix.filled(slope) @ y, self.entries.transposed.filled(slope) @ x
-        self.matrices = (
-            self._stepped(self.matrices[0], self.vectors[0].mT @ _through_unit(slopes[0], x, carried[0])),
-            self._stepped(self.matrices[1], self.vectors[1].mT @ _through_unit(slopes[1], y, carried[1])),
-        )
+        loss, (first, second) = self._measured()
+        one, other = self.matrices
+        self.matrices = stepped(one, first, self.settings.step), stepped(other, second, self.settings.step)
         return loss
 
-    def _measured(self) -> tuple[float, Tensor, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """The loss at the present maps, its slope at the cosines, and the vectors carried over, also as unit ones."""
-        carried = self.vectors[0] @ self.matrices[0], self.vectors[1] @ self.matrices[1]
-        x, y = unit(carried[0]), unit(carried[1])
-        loss, slope = self.entries.loss(_sampled(self.entries, x, y), self.settings.temperature)
+    def _measured(self) -> tuple[float, Both]:
+        loss, gradients = slopes(self.entries, self.vectors, self.matrices, self.settings.temperature)
         if loss < self.least:
             self.best, self.least = self.matrices, loss
-        return loss, slope, carried, (x, y)
-
-    def _stepped(self, matrix: Tensor, gradient: Tensor) -> Tensor:
-        """A step as long as was asked for, and no longer a matrix than before: its length means nothing."""
-        length = matrix.norm()
-        stepped = matrix - self.settings.step * length * gradient / gradient.norm().clamp_min(SHORTEST)
-        rescaled: Tensor = stepped * (length / stepped.norm())
-        return rescaled
+        return loss, gradients
 
 
 def _through_unit(slope: Tensor, directions: Tensor, carried: Tensor) -> Tensor:
@@ -239,7 +264,7 @@ def _shared(whole: Tensor, lists: Tensor) -> Tensor:
     return (whole / many).unsqueeze(1).expand(-1, many)
 
 
-def _sampled(entries: _Entries, x: Tensor, y: Tensor) -> Tensor:
+def _sampled(entries: Entries, x: Tensor, y: Tensor) -> Tensor:
     """The cosines at the entries, and no others."""
     nothing = torch.zeros(len(entries.matrix.columns), dtype=x.dtype, device=x.device)
     values: Tensor = torch.sparse.sampled_addmm(entries.matrix.filled(nothing), x, y.mT, beta=0.0).values()

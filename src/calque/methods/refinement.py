@@ -67,7 +67,7 @@ def refine(
         if stopped():
             break
         pairs = correspondence(source, target, maps, settings.temperature)
-        maps = _from_pairs(source, target, pairs, settings.shrinkage)
+        maps = from_pairs(source, target, pairs, settings.shrinkage)
         before, sure = sure, float(pairs.scores.sum())
         listen(Step("refine", number, settings.rounds, {"pairs": sure}))
         if number >= settings.fewest and sure - before < settings.growth * sure:
@@ -75,7 +75,8 @@ def refine(
     return maps
 
 
-def _from_pairs(source: Tensor, target: Tensor, pairs: Pairs, shrinkage: float) -> TwoWay:
+def from_pairs(source: Tensor, target: Tensor, pairs: Pairs, shrinkage: float) -> TwoWay:
+    """Maps in closed form from a dictionary; a rotation where it says too little for more."""
     dimension = int(source.shape[1])
     x, y = source[pairs.source], target[pairs.target]
     if not enough(pairs, dimension):
