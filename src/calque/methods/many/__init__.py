@@ -1,0 +1,1 @@
+"""More than two languages: what their pairwise maps say of each other, and one space for all."""
