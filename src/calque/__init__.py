@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calque.alignment import Alignment
-    from calque.api import Aligner, align, align_arrays
+    from calque.api import Aligner, align, align_arrays, align_many
+    from calque.family import Family
     from calque.formats import load, read, write
     from calque.lexicon import Lexicon, read_lexicon
     from calque.lookup import Translation
@@ -22,12 +23,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Aligner": "calque.api",
     "Alignment": "calque.alignment",
+    "Family": "calque.family",
     "Lexicon": "calque.lexicon",
     "Space": "calque.space",
     "Translation": "calque.lookup",
     "Verdict": "calque.verdict",
     "align": "calque.api",
     "align_arrays": "calque.api",
+    "align_many": "calque.api",
     "load": "calque.formats",
     "read": "calque.formats",
     "read_lexicon": "calque.lexicon",
@@ -37,12 +40,14 @@ _HOMES = {
 __all__ = [
     "Aligner",
     "Alignment",
+    "Family",
     "Lexicon",
     "Space",
     "Translation",
     "Verdict",
     "align",
     "align_arrays",
+    "align_many",
     "load",
     "read",
     "read_lexicon",

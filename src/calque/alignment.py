@@ -273,6 +273,7 @@ def _from_files(
     log: tuple[Mapping[str, Any], ...],
 ) -> Alignment:
     store.check_format(folder, config)
+    store.check_is_pair(folder, config)
     spaces = {
         name: Space(
             tuple(store.read_lines(folder / f"words.{name}.txt")),

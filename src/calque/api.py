@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from calque.alignment import Alignment
 from calque.errors import CalqueError, LexiconError, SpaceError
+from calque.family import Family
 from calque.lexicon import Lexicon
 from calque.progress import Listen, never, quiet
-from calque.recipe import Recipe, find, run
+from calque.recipe import Recipe, find, run, run_many
 from calque.space import Space
 
 
@@ -40,6 +41,24 @@ def align(
         )
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
     return run(chosen, source, target, seed, device, listen, stopped, lexicon)
+
+
+def align_many(
+    spaces: Mapping[str, Space],
+    *,
+    into: str = "",
+    recipe: str | Path | Recipe = "default",
+    seed: int = 0,
+    device: str = "auto",
+    listen: Listen = quiet,
+    stopped: Callable[[], bool] = never,
+) -> Family:
+    """Align several spaces, by name: every pair, and all in one shared space, that of ``into`` where it is given."""
+    for name, given in spaces.items():
+        if not isinstance(given, Space):
+            raise SpaceError(f"{name}: found {type(given).__name__}, expected a Space; calque.load reads files")
+    chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
+    return run_many(chosen, spaces, seed, device, listen, stopped, into)
 
 
 def align_arrays(source: Any, target: Any, **options: Any) -> Alignment:

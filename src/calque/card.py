@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -19,6 +19,26 @@ def model_card(config: Mapping[str, Any], name: str) -> str:
         parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in config["notes"]))
     parts += [_USE.format(name=name), _LIMITS]
     return "\n\n".join(parts) + "\n"
+
+
+def family_card(config: Mapping[str, Any], name: str) -> str:
+    """The same for several languages in one space."""
+    verdict, languages = config["verdict"], config["languages"]
+    parts = [
+        f"# {name}: {len(languages)} word-vector spaces in one",
+        _sentence(config),
+        f"## Verdict: {verdict['label']}\n\n" + "\n".join(f"- {reason}" for reason in verdict["reasons"]),
+        _pairs(config["pairs"]),
+        _inputs(config["inputs"]),
+    ]
+    if config["notes"]:
+        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in config["notes"]))
+    return "\n\n".join([*parts, _FAMILY_USE.format(name=name, one=languages[0], two=languages[1]), _LIMITS]) + "\n"
+
+
+def _pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
+    rows = [f"| {'-'.join(each['languages'])} | {each['verdict']['label']} | {each['found']} |" for each in pairs]
+    return "## Pairs\n\n| pair | verdict | found |\n|---|---|---|\n" + "\n".join(rows)
 
 
 def _sentence(config: Mapping[str, Any]) -> str:
@@ -51,6 +71,21 @@ import calque
 
 alignment = calque.Alignment.load("{name}")
 alignment.translate(["word"], k=5)
+```"""
+
+_FAMILY_USE = """## Use
+
+```
+calque translate {name} --pair {one}-{two} WORD
+calque export {name} -o shared-space
+```
+
+```python
+import calque
+
+family = calque.Family.load("{name}")
+family.pair("{one}", "{two}").translate(["word"], k=5)
+family.shared("{one}")
 ```"""
 
 _LIMITS = """## Limits

@@ -60,6 +60,7 @@ class Lookup:
         folder = Path(path)
         config = store.read_json(folder / "config.json")
         store.check_format(folder, config)
+        store.check_is_pair(folder, config)
         return cls(folder, config, mapped_tensors(folder / "vectors.safetensors"))
 
     @property

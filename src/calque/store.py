@@ -143,6 +143,14 @@ def check_format(folder: Path, config: Any) -> None:
         raise RunError(f"{folder}: run folder of format {found}, expected {FORMAT}; use the calque that wrote it")
 
 
+def check_is_pair(folder: Path, config: Any) -> None:
+    """Refuse a folder of several languages where one of two is expected."""
+    if isinstance(config, dict) and config.get("kind"):
+        names = config.get("languages")
+        told = "-".join(map(str, names[:2])) if isinstance(names, list) else "es-en"
+        raise RunError(f"{folder}: holds a family of languages, expected one pair; name one, such as --pair {told}")
+
+
 def read_log(path: Path) -> tuple[Any, ...]:
     """The events of a log, one JSON object a line."""
     try:
@@ -165,6 +173,20 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise RunError(f"{path}: is missing; expected a run folder made by 'calque align'")
     try:
         return dict(load_file(path))
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"{path}: cannot be read ({error}); the run folder is damaged") from error
+
+
+def read_some_tensors(path: Path, names: Sequence[str]) -> dict[str, Tensor]:
+    """Those of these tensors that a safetensors file holds, and no other is read."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise RunError(f"{path}: is missing; expected a run folder made by calque")
+    try:
+        with safe_open(path, framework="pt") as opened:
+            held = set(opened.keys())
+            return {name: opened.get_tensor(name) for name in names if name in held}
     except (SafetensorError, OSError) as error:
         raise RunError(f"{path}: cannot be read ({error}); the run folder is damaged") from error
 

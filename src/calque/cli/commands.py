@@ -89,6 +89,34 @@ class Align(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AlignMany(Common):
+    """Align three or more files of word vectors: every pair, each helped by the others, and all in one shared space."""
+
+    files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILE")]
+    """Vectors of a language each, most frequent word first; es=wiki.vec names it, else its name is the file's."""
+    output: Output
+    """Where to write the run folder."""
+    into: Annotated[str, arg(metavar="NAME")] = ""
+    """The language in whose own space all shall be; its vectors then stay where they are."""
+    recipe: str = "default"
+    """How pairs are aligned: a name from 'calque recipes', or the path of a .toml file."""
+    seed: int = 0
+    """The same seed on the same device gives the same maps."""
+    limit: int | None = None
+    """Read only so many words of each file."""
+    device: Device = "auto"
+    """auto takes the GPU where there is one."""
+    overwrite: bool = False
+    """Replace an earlier run of that name."""
+
+    def run(self) -> int:
+        """Read, align, save, tell."""
+        from calque.cli import families
+
+        return families.run(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluate(Common):
     """Score a run against a lexicon: accuracy@k in both directions, with coverage."""
 
@@ -102,6 +130,8 @@ class Evaluate(Common):
     """Any of nn, csls, isf, separated by commas."""
     k: str = "1,5,10"
     """How many candidates may hold the right answer."""
+    pair: Annotated[str, arg(metavar="A-B")] = ""
+    """Which two languages, of a run that 'calque align-many' made."""
     strict: bool = False
     """Refuse a lexicon with a malformed line instead of leaving the line out."""
 
@@ -122,6 +152,8 @@ class Similarity(Common):
     """Lines of 'source word<TAB>target word<TAB>score'."""
     phrases: Literal["average", "skip"] = "average"
     """Average the words of a phrase, or leave pairs with phrases out."""
+    pair: Annotated[str, arg(metavar="A-B")] = ""
+    """Which two languages, of a run that 'calque align-many' made."""
     swap: bool = False
     """The file has the target word first."""
 
@@ -146,6 +178,8 @@ class Translate(Common):
     """From the target language to the source."""
     retrieval: str = "csls"
     """nn, csls or isf."""
+    pair: Annotated[str, arg(metavar="A-B")] = ""
+    """Which two languages, of a run that 'calque align-many' made."""
     vectors: Path | None = None
     """A fastText .bin of the language asked, for words that the run has not seen."""
 
@@ -164,6 +198,8 @@ class MakeLexicon(Common):
     """A run folder."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Where to write 'source<TAB>target<TAB>confidence'; stdout without it."""
+    pair: Annotated[str, arg(metavar="A-B")] = ""
+    """Which two languages, of a run that 'calque align-many' made."""
     every: bool = False
     """The best translation of every source word, not only of pairs that choose each other."""
     overwrite: bool = False
@@ -178,14 +214,16 @@ class MakeLexicon(Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Common):
-    """Write both languages as vectors of one shared space."""
+    """Write both languages, or all of a family, as vectors of one shared space."""
 
     folder: Annotated[Positional[Path], arg(metavar="RUN")]
     """A run folder."""
     output: Output
-    """The folder to make, with source.* and target.* in it."""
+    """The folder to make, with source.* and target.* in it, or a file for each language of a family."""
     format: Literal["vec", "bin", "npz", "safetensors"] = "vec"
     """vec: word2vec text, which everything reads."""
+    pair: Annotated[str, arg(metavar="A-B")] = ""
+    """Two languages of a family in a space of their own, instead of all in the shared one."""
     overwrite: bool = False
     """Replace an earlier export of that name."""
 
@@ -311,6 +349,7 @@ class Reproduce(Common):
 COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
     Annotated[Demo, subcommand("demo")],
     Annotated[Align, subcommand("align")],
+    Annotated[AlignMany, subcommand("align-many")],
     Annotated[Translate, subcommand("translate")],
     Annotated[MakeLexicon, subcommand("lexicon")],
     Annotated[Export, subcommand("export")],

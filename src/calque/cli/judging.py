@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calque import store
-from calque.alignment import Alignment
 from calque.cli import show
 from calque.cli.commands import numbers
+from calque.cli.families import alignment_in
 from calque.errors import RunError
 from calque.evaluate import read_similarity, score_similarity, score_translation
 from calque.lexicon import Lexicon, read_lexicon
@@ -21,10 +21,10 @@ def evaluate(command: Evaluate) -> int:
     """Score a run against one lexicon or two, and keep the score in the run folder."""
     lexicon = _lexicon(command, command.lexicon)
     back = None if command.lexicon_back is None else _lexicon(command, command.lexicon_back)
-    alignment = Alignment.load(command.folder)
+    alignment = alignment_in(command.folder, command.pair)
     retrievals = command.retrieval.split(",")
     score = score_translation(alignment, lexicon, back, retrievals, numbers(command.k, "k"))
-    _keep(command, command.folder, "translation", {"lexicon": str(command.lexicon), **score.as_json()})
+    _keep(command, command.folder, f"translation{_of(command)}", {"lexicon": str(command.lexicon), **score.as_json()})
     if command.json:
         show.as_json(score.as_json())
     else:
@@ -37,8 +37,8 @@ def similarity(command: Similarity) -> int:
     judged = read_similarity(command.pairs)
     if command.swap:
         judged = [type(each)(each.target, each.source, each.score) for each in judged]
-    score = score_similarity(Alignment.load(command.folder), judged, command.phrases)
-    _keep(command, command.folder, "similarity", {"pairs": str(command.pairs), **score.as_json()})
+    score = score_similarity(alignment_in(command.folder, command.pair), judged, command.phrases)
+    _keep(command, command.folder, f"similarity{_of(command)}", {"pairs": str(command.pairs), **score.as_json()})
     if command.json:
         show.as_json(score.as_json())
         return 0
@@ -46,6 +46,11 @@ def similarity(command: Similarity) -> int:
     print(f"pearson {score.pearson:.3f}  spearman {score.spearman:.3f}")
     print(f"{score.used} pairs used, {score.missing} not in the vocabularies; {score.phrases} with a phrase, {done}")
     return 0
+
+
+def _of(command: Evaluate | Similarity) -> str:
+    """Which pair of a family a score is of."""
+    return f" {command.pair}" if command.pair else ""
 
 
 def _lexicon(command: Evaluate, path: Path) -> Lexicon:

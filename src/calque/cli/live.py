@@ -21,6 +21,9 @@ STAGES = {
     "adversary": "adversary",
     "transport": "transport",
     "judge": "judging",
+    "pairs": "pairs",
+    "reconcile": "reconciling",
+    "shared space": "sharing",
 }
 
 SEARCHES = "search", "wider search"
@@ -86,6 +89,8 @@ class _Drawing:
         self.progress.update(self.tasks[step.stage], completed=step.number, total=step.total, told=self._told(step))
 
     def _told(self, step: Step) -> str:
+        if "pair" in step.values:
+            return " ".join(str(step.values[name]) for name in ("pair", "verdict") if name in step.values)
         cost = step.values.get("cost")
         if isinstance(cost, (int, float)):
             if step.stage not in SEARCHES:

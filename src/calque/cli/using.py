@@ -46,7 +46,7 @@ def translate(command: Translate) -> int:
 
 def _opened(command: Translate) -> Lookup | Alignment:
     """The run, as lightly as the question allows: all of it only for unseen words and for a retrieval that needs it."""
-    if command.vectors is None and command.retrieval in SCALES:
+    if command.vectors is None and command.retrieval in SCALES and not command.pair:
         light = Lookup.open(command.folder)
         _warn(command, light.verdict)
         return light
@@ -100,8 +100,12 @@ def lexicon(command: MakeLexicon) -> int:
 
 def export(command: Export) -> int:
     """Both languages in the common space, in a folder that appears whole."""
+    from calque.cli import families
+    from calque.family import is_family
     from calque.formats import write
 
+    if not command.pair and is_family(command.folder):
+        return families.export(command, *SUFFIXES[command.format])
     alignment = _loaded(command)
     name, suffix = SUFFIXES[command.format]
     with store.whole_folder(command.output, command.overwrite, mark="export.json") as folder:
@@ -118,9 +122,9 @@ def export(command: Export) -> int:
 
 
 def _loaded(command: Translate | MakeLexicon | Export) -> Alignment:
-    from calque.alignment import Alignment
+    from calque.cli.families import alignment_in
 
-    alignment = Alignment.load(command.folder)
+    alignment = alignment_in(command.folder, command.pair)
     _warn(command, alignment.verdict.label)
     return alignment
 

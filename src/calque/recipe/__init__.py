@@ -1,6 +1,7 @@
 """Named recipes: what they are (table), where they are read from (toml), and how they are run (running)."""
 
 from calque.recipe.checkpoint import forget
+from calque.recipe.many import run_many
 from calque.recipe.running import choose_device, run, run_seeds
 from calque.recipe.table import METHODS, RECIPES, Kind, Recipe
 from calque.recipe.toml import changed, find, read_recipe, to_toml
@@ -16,6 +17,7 @@ __all__ = [
     "forget",
     "read_recipe",
     "run",
+    "run_many",
     "run_seeds",
     "to_toml",
 ]

@@ -23,6 +23,7 @@ from calque.methods.witness import witness
 from calque.progress import Listen, Step, never, quiet
 from calque.recipe.checkpoint import FileCheckpoint
 from calque.recipe.table import METHODS, Kind, Recipe
+from calque.retrieval import find
 from calque.space import Space
 from calque.verdict import Verdict, judge
 
@@ -54,7 +55,7 @@ def run(
     something better than a verdict is at hand, ``judged`` may be false: a map without evidence of its own is then
     *doubtful*, and the seconds that the judgement takes are saved.
     """
-    kind, clock = _kind(recipe), _Clock(listen)
+    kind, clock = _kind(recipe), Clock(listen)
     pairs = _pairs(recipe, source, target, lexicon)
     task = Task(source, target, _whole(seed), choose_device(device), clock.hear, stopped, pairs)
     if checkpoint is not None:
@@ -81,7 +82,7 @@ def run_seeds(
     if kind.together is None or len(seeds) == 0:
         return [run(recipe, source, target, seed, device, listen, stopped) for seed in seeds]
     _pairs(recipe, source, target, None)
-    clock, chosen = _Clock(listen), choose_device(device)
+    clock, chosen = Clock(listen), choose_device(device)
     tasks = [Task(source, target, _whole(seed), chosen, clock.hear, stopped) for seed in seeds]
     with torch.no_grad():
         outcomes = kind.together(tasks, recipe.settings)
@@ -101,10 +102,10 @@ def _with_lexicon(made: Alignment, task: Task, lexicon: Lexicon) -> Alignment:
 
 def _key(recipe: Recipe, task: Task) -> str:
     """What must be the same for one run to go on where another was killed."""
-    inputs = [_described(each)["sha256"] for each in (task.source, task.target)]
+    inputs = [described(each)["sha256"] for each in (task.source, task.target)]
     counts = [None if each.counts is None else each.counts.tolist() for each in (task.source, task.target)]
-    versions = metadata.version("calque"), torch.__version__
-    told = (asdict(recipe.settings), recipe.method, task.seed, task.device.type, versions, inputs, counts)
+    made_by = metadata.version("calque"), torch.__version__
+    told = (asdict(recipe.settings), recipe.method, task.seed, task.device.type, made_by, inputs, counts)
     return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
@@ -138,20 +139,30 @@ def _pairs(recipe: Recipe, source: Space, target: Space, lexicon: Lexicon | None
     return pairs[:, 0], pairs[:, 1]
 
 
-def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock, judged: bool = True) -> Alignment:
+def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: Clock, judged: bool = True) -> Alignment:
     if outcome.evidence is not None:
         verdict = judge(outcome.evidence)
     elif judged:
         verdict = judge(witness(task, outcome.source, outcome.target))
     else:
         verdict = Verdict("doubtful", ("nobody asked for evidence",), {})
-    return Alignment.of(
+    made = Alignment.of(
         (task.source, task.target),
         (outcome.source, outcome.target),
         verdict,
         _record(recipe, task, outcome, clock),
         outcome.back,
     )
+    return made if task.device.type == "cpu" else penalties(made, task.device)
+
+
+def penalties(alignment: Alignment, device: torch.device) -> Alignment:
+    """The same, with what CSLS holds against each word, computed on the device that is there anyway."""
+    for back in (False, True):
+        if ("csls", back) not in alignment.penalties:
+            asking, asked = (each.vectors.to(device) for each in alignment.spaces(back))
+            alignment.penalties["csls", back] = find("csls").penalty(asking, asked).cpu()
+    return alignment
 
 
 def _whole(seed: Any) -> int:
@@ -164,7 +175,7 @@ def _whole(seed: Any) -> int:
     return whole
 
 
-class _Clock:
+class Clock:
     """Passes every step on, and keeps it with its time; a stage lasts from the last step before it to its own last."""
 
     def __init__(self, listen: Listen) -> None:
@@ -173,6 +184,7 @@ class _Clock:
         self.seconds: dict[str, float] = {}
 
     def hear(self, step: Step) -> None:
+        """Take a step down, and pass it on."""
         now = time.monotonic() - self.began
         self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
         self.last = now
@@ -180,14 +192,20 @@ class _Clock:
         self.listen(step)
 
 
-def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Record:
-    names = ("calque", "torch", "numpy")
+def versions() -> dict[str, str]:
+    """Of what the result depends on."""
+    return {name: metadata.version(name) for name in ("calque", "torch", "numpy")} | {
+        "python": platform.python_version()
+    }
+
+
+def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: Clock) -> Record:
     return Record(
         recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
         seed=task.seed,
         device=str(task.device),
-        versions={name: metadata.version(name) for name in names} | {"python": platform.python_version()},
-        inputs={"source": _described(task.source), "target": _described(task.target)},
+        versions=versions(),
+        inputs={"source": described(task.source), "target": described(task.target)},
         seconds={stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
         notes=outcome.notes,
         interrupted=task.stopped(),
@@ -195,7 +213,8 @@ def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: _Clock) -> Reco
     )
 
 
-def _described(space: Space) -> dict[str, Any]:
+def described(space: Space) -> dict[str, Any]:
+    """What was read, with a digest of it."""
     digest = hashlib.sha256("\n".join(space.words).encode("utf-8", "surrogateescape"))
     digest.update(space.vectors.contiguous().numpy().data)
     return {
