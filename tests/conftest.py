@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,3 +122,16 @@ def recipe_file(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return place
+
+
+@pytest.fixture(scope="session")
+def ray() -> Iterator[None]:
+    """A Ray of our own with two cores, for all tests that need one; its workers find what jobs of the tests do."""
+    pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
+    from calque.jobs.on_ray import connected
+
+    paths = [str(Path(__file__).parent / "jobs"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
+        with connected("", 2, 1):
+            yield

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from calque.cli import reproducing
+from calque.cli import reproducing, watching
 from calque.errors import SpaceError
 from calque.progress import Step
 from calque.reproduce import Began, Ended, Key, Making, Run, Score, Standing, reproduce
@@ -200,11 +200,11 @@ class TestRefused:
 
 class TestWatching:
     def test_time_left_is_said_as_far_as_it_is_known(self) -> None:
-        assert reproducing.time_left(Standing(1, 3, 80.0, 0)) == "; about 80 s left"
-        assert reproducing.time_left(Standing(1, 3, 600.0, 1)) == "; at least 10 min left"
-        assert reproducing.time_left(Standing(1, 3, 9000.0, 0)) == "; about 2.5 h left"
-        assert reproducing.time_left(Standing(1, 3, 0.0, 2)) == ""
-        assert reproducing.time_left(Standing(3, 3, 0.0, 0)) == ""
+        assert watching.time_left(Standing(1, 3, 80.0, 0)) == "; about 80 s left"
+        assert watching.time_left(Standing(1, 3, 600.0, 1)) == "; at least 10 min left"
+        assert watching.time_left(Standing(1, 3, 9000.0, 0)) == "; about 2.5 h left"
+        assert watching.time_left(Standing(1, 3, 0.0, 2)) == ""
+        assert watching.time_left(Standing(3, 3, 0.0, 0)) == ""
 
     def test_the_board_on_a_terminal(self, data: Path, tmp_path: Path) -> None:
         from rich.console import Console
@@ -216,7 +216,7 @@ class TestWatching:
         console = Console(force_terminal=True, width=120, record=True, file=io.StringIO())
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
         with Progress(*columns, console=console, auto_refresh=False) as progress:
-            board = reproducing.Board(command, progress)
+            board = watching.Board(command, progress)
             board.hear(Began("paper", "es-en", (0, 1), Standing(3, 8, 120.0, 0)))
             board.listen(Step("search", 4, 16))
             told = [(task.description, task.completed, task.total, task.fields["told"]) for task in progress.tasks]

@@ -7,9 +7,10 @@ import torch
 import world
 
 from calque.errors import SettingsError
+from calque.jobs import read_space
 from calque.reproduce import TABLES, Request, make_plan
 from calque.reproduce.inputs import find_inputs
-from calque.reproduce.shelf import Shelf
+from calque.reproduce.shelf import Shelf, space_file
 
 
 def names(inputs) -> dict[str, str]:
@@ -67,13 +68,12 @@ def test_what_is_missing_is_named_as_it_should_be(data):
 
 
 class TestShelf:
-    def test_spaces_come_with_counts_and_are_read_once(self, data):
-        shelf, inputs = Shelf(), find_inputs(TABLES["lex-z"], data, "es-en", "muse")
-        source = shelf.space(inputs, "source")
+    def test_spaces_come_with_counts(self, data):
+        inputs = find_inputs(TABLES["lex-z"], data, "es-en", "muse")
+        source = read_space(space_file(inputs, "source")).space
         assert source.words[0] == "es000"
         assert source.counts is not None
         assert float(source.counts[1]) == 999
-        assert shelf.space(inputs, "source") is source
         torch.testing.assert_close(source.vectors, world.vectors("es"), atol=1e-5, rtol=0)
 
     def test_halves_of_one_file_and_files_of_their_own(self, data):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ import world
 
 from calque import recipe as recipes
 from calque.errors import FormatError, RunError, SettingsError, SpaceError
+from calque.jobs import Options
 from calque.reproduce import Began, Broke, Ended, Key, Measure, Note, Request, reproduce
 from calque.reproduce.runs import Keep
 
@@ -355,3 +357,27 @@ class TestRefusing:
         with pytest.raises(RunError, match=r"out.*folder"):
             reproduce(Request("lex-z", data, tmp_path / place, methods=["default"]), solver.engine())
         assert (tmp_path / "out").read_text() == "mine"
+
+
+class TestOnRay:
+    @pytest.mark.usefixtures("ray")
+    def test_workers_make_the_table_that_one_process_makes(self, data, tmp_path):
+        made = {}
+        for workers in (0, 1, 2):
+            folder = tmp_path / str(workers)
+            request = Request("similarity", data, folder, ["de-en"], ["xing2015"], seeds=1, device="cpu")
+            grid = reproduce(request, options=Options(workers))
+            made[workers] = (folder / "similarity.csv").read_text()
+            assert mean(grid, "xing2015", "de-en") == pytest.approx(1.0, abs=1e-3)
+        assert made[0] == made[1] == made[2]
+
+    @pytest.mark.usefixtures("ray")
+    def test_finished_runs_are_not_repeated_by_workers(self, data, tmp_path):
+        request = Request("lex-z", data, tmp_path / "out", ["es-en"], ["xing2015"], seeds=2, device="cpu")
+        reproduce(request)
+        news = []
+        reproduce(replace(request, seeds=3), tell=news.append, options=Options(2))
+        assert sorted((each.run.key.pair, each.run.key.seed) for each in news if isinstance(each, Ended)) == [
+            ("en-es", 2),
+            ("es-en", 2),
+        ]

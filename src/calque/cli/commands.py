@@ -338,6 +338,17 @@ class Reproduce(Common):
     """What the table shows; both are measured, and the paper used nn."""
     device: Device = "auto"
     """auto takes the GPU where there is one."""
+    workers: int | None = None
+    """So many runs at once, by Ray; 0, or nothing: one after the other in this process."""
+    address: Annotated[str, arg(metavar="HOST:PORT")] = ""
+    """A Ray cluster to run on instead of this machine; 'auto' for the one that this machine belongs to."""
+    retries: int = 2
+    """How often a run whose worker died is tried again, where there are workers."""
+
+    @property
+    def title(self) -> str:
+        """What is being made."""
+        return self.table
 
     def run(self) -> int:
         """Run what is missing, print the table."""

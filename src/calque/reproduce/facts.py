@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean
 
+from calque.jobs import machine, versions
 from calque.reproduce.cells import Grid, Measure
-from calque.reproduce.machine import machine, versions
 from calque.reproduce.runs import Run
 from calque.reproduce.tables import turned
 

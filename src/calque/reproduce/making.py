@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from calque import recipe as recipes
 from calque import store
-from calque.errors import RunError
+from calque.jobs import Digests, Note, Options, Tell, Watch, choose_crew, make_folder, nobody, take_share
 from calque.progress import Listen, never, quiet
 from calque.reproduce.cells import Grid
-from calque.reproduce.digests import Digests
 from calque.reproduce.latex import latex
 from calque.reproduce.markdown import markdown
-from calque.reproduce.news import Note, Tell, nobody
 from calque.reproduce.plan import Plan, Request, make_plan, where
 from calque.reproduce.record import as_csv, as_json
+from calque.reproduce.running import Engine
 from calque.reproduce.runs import Keep
 from calque.reproduce.shelf import Shelf
-from calque.reproduce.working import Bench, Engine, work
+from calque.reproduce.working import Bench, work
+
+ALONE = Options(workers=0)
+"""In this process, one run after the other."""
 
 
 def reproduce(
@@ -29,21 +30,29 @@ def reproduce(
     tell: Tell = nobody,
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
+    options: Options = ALONE,
 ) -> Grid:
     """Make every run that a table lacks, and write the table after each of them.
 
     Nothing is written where the request cannot be met at all; a finished run is never repeated.
     """
     engine = engine or Engine()
-    recipes.choose_device(request.device)
+    if options.here:
+        recipes.choose_device(request.device)
     plan = make_plan(request)
     for entrant in plan.entrants:
         engine.recipe(entrant)
-    folder = _folder(request.output)
-    for line in _notes(plan):
-        tell(Note(line))
-    keep, digests = Keep(folder / "runs"), Digests(folder / "runs" / "inputs.json")
-    bench = Bench(plan, keep, digests, engine, tell, listen, stopped, Shelf(tell))
+    with choose_crew(options, 1, Watch(listen, stopped)) as (crew, gpus):
+        device, share = (request.device, None) if options.here else take_share(request.device, 1, None, gpus)
+        folder = make_folder(request.output)
+        keep, digests = Keep(folder / "runs"), Digests(folder / "runs" / "inputs.json")
+        return _made(Bench(plan, keep, digests, engine, crew, device, share, tell, Shelf(tell)), folder)
+
+
+def _made(bench: Bench, folder: Path) -> Grid:
+    """The table, with every run that it lacked."""
+    for line in _notes(bench.plan):
+        bench.tell(Note(line))
     bench.take_up()
     bench = _with_finished_rows(bench)
     write_table(bench.grid(), folder)
@@ -82,16 +91,3 @@ def _notes(plan: Plan) -> list[str]:
         for pair, names in found.items()
         if names
     ]
-
-
-def _folder(output: Path) -> Path:
-    """The output folder with a place for runs in it, made where it is not there."""
-    if output.exists() and not output.is_dir():
-        raise RunError(f"{output}: is not a folder; choose another name for the table's folder")
-    try:
-        (output / "runs").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{output}: cannot be made a folder: {error.strerror}; choose another name") from error
-    if not os.access(output, os.W_OK) or not os.access(output / "runs", os.W_OK):
-        raise RunError(f"{output}: may not be written to; choose another name")
-    return output

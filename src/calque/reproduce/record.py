@@ -6,11 +6,11 @@ import csv
 import io
 from typing import Any
 
+from calque.jobs import versions
 from calque.reproduce import facts
 from calque.reproduce.cells import Cell, Grid, Measure
 from calque.reproduce.claims import claims
 from calque.reproduce.entrants import Entrant
-from calque.reproduce.machine import versions
 from calque.reproduce.wording import published
 
 KS = (1, 5, 10)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from calque.alignment import Alignment
 from calque.errors import LexiconError
 from calque.evaluate import DirectionScore, SimilarityScore, score_similarity, score_translation
+from calque.jobs import RETRIEVALS, Score
 from calque.reproduce.inputs import Inputs
-from calque.reproduce.runs import RETRIEVALS, Score
 from calque.reproduce.shelf import Shelf
 
 

@@ -1,46 +1,54 @@
-"""Files that were read once and are kept in memory, since every method wants the same ones."""
+"""Lexicons and judgements that were read once and are kept in memory, since every method wants the same ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from calque.errors import LexiconError
 from calque.evaluate import read_similarity
 from calque.evaluate.similarity import Judged
-from calque.formats import read
+from calque.jobs import Note, SpaceFile, Tell, nobody
 from calque.lexicon import Lexicon, read_lexicon
 from calque.reproduce.inputs import MOST_FREQUENT, Inputs
-from calque.reproduce.news import Note, Tell, nobody
 from calque.reproduce.split import Halves, split
-from calque.space import Space
+
+
+def space_file(inputs: Inputs, side: str) -> SpaceFile:
+    """Where the 'source' or the 'target' of a pair is, with its counts."""
+    limit = None if inputs.dataset == "we-z" else MOST_FREQUENT
+    return SpaceFile(inputs.files[side], inputs.files.get(f"{side} counts"), limit)
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """Spaces and lexicons by path."""
+    """Lexicons and judgements by path."""
 
     tell: Tell = nobody
     """Hears what had to be mended in a file, once."""
-    spaces: dict[tuple[Path, Path | None], Space] = field(default_factory=dict)
     lexicons: dict[Path, Lexicon] = field(default_factory=dict)
+    judgements: dict[Path, list[Judged]] = field(default_factory=dict)
 
-    def space(self, inputs: Inputs, side: str) -> Space:
-        """The 'source' or the 'target' of a pair, with its counts."""
-        path, counts = inputs.files[side], inputs.files.get(f"{side} counts")
-        if (path, counts) not in self.spaces:
-            limit = None if inputs.dataset == "we-z" else MOST_FREQUENT
-            reading = read(path, limit=limit, counts=counts)
-            self._tell(path, reading.notes)
-            self.spaces[path, counts] = reading.space
-        return self.spaces[path, counts]
+    def with_lexicons(self, learned: Inputs, judging: Iterable[Inputs], supervised: bool) -> Shelf:
+        """A shelf to be sent elsewhere: all that one method reads of these, and nothing else.
 
-    def fetch(self, inputs: Inputs, seed: int, supervised: bool) -> None:
-        """Read what a run is made from, so that a broken file is not taken for a method that failed."""
-        for side in ("source", "target"):
-            self.space(inputs, side)
+        What it would learn from must be readable; a judge that is not is left to whoever asks it.
+        """
+        lexicons: dict[Path, Lexicon] = {}
+        judgements: dict[Path, list[Judged]] = {}
         if supervised:
-            self.train(inputs, seed)
+            path = learned.files[learned.part("train", learned.pair)]
+            lexicons[path] = self._lexicon(path)
+        for inputs in judging:
+            for path in [inputs.files[part] for part in inputs.tested(supervised) if part in inputs.files]:
+                with suppress(LexiconError):
+                    lexicons[path] = self._lexicon(path)
+            if "judged" in inputs.files:
+                with suppress(LexiconError):
+                    judgements[inputs.files["judged"]] = self._judgements(inputs.files["judged"])
+        return Shelf(lexicons=lexicons, judgements=judgements)
 
     def train(self, inputs: Inputs, seed: int) -> Lexicon:
         """What a supervised method learns from, from source to target."""
@@ -53,7 +61,7 @@ class Shelf:
     def judged(self, inputs: Inputs) -> list[Judged]:
         """Human judgements, source word first whichever way round the file is."""
         path = inputs.files["judged"]
-        found = read_similarity(path)
+        found = self._judgements(path)
         if path.name.startswith(f"{inputs.pair}-"):
             return found
         return [Judged(each.target, each.source, each.score) for each in found]
@@ -68,6 +76,11 @@ class Shelf:
             self._tell(path, reading.notes)
             self.lexicons[path] = reading.lexicon
         return self.lexicons[path]
+
+    def _judgements(self, path: Path) -> list[Judged]:
+        if path not in self.judgements:
+            self.judgements[path] = read_similarity(path)
+        return self.judgements[path]
 
     def _tell(self, path: Path, notes: Sequence[str]) -> None:
         for note in notes:

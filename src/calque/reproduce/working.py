@@ -1,59 +1,37 @@
-"""Makes the runs of a plan one after the other, keeps each, and tells whoever watches."""
+"""Has the runs of a plan made, keeps each, and tells whoever watches."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
-from statistics import fmean
-from typing import Any
 
-import torch
-
-from calque import recipe as recipes
-from calque.alignment import Alignment
+from calque import jobs
 from calque.errors import CalqueError, RunError
-from calque.progress import Listen, never, quiet
-from calque.recipe import Recipe
+from calque.jobs import (
+    Began,
+    Broke,
+    Crew,
+    Digests,
+    Ended,
+    Here,
+    Making,
+    Note,
+    Share,
+    Tally,
+    Tell,
+    nobody,
+    settings_digest,
+    versions,
+)
 from calque.reproduce.cells import Grid
-from calque.reproduce.digests import Digests
 from calque.reproduce.entrants import Entrant
 from calque.reproduce.inputs import Inputs
-from calque.reproduce.machine import machine, versions
-from calque.reproduce.news import Began, Broke, Ended, Note, Standing, Tell, nobody
 from calque.reproduce.plan import Job, Plan, key_of
-from calque.reproduce.runs import Keep, Key, Making, Run, Score, settings_digest
-from calque.reproduce.scoring import judge
-from calque.reproduce.shelf import Shelf
-
-KEPT = (CalqueError, ArithmeticError, torch.linalg.LinAlgError)  # type: ignore[attr-defined]
-"""What a method may fail by: such a run is kept as failed. Anything else is not its doing, and is tried again."""
-
-
-@dataclass(frozen=True)
-class Engine:
-    """What finds and runs recipes."""
-
-    find: Callable[[str], Recipe] = recipes.find
-    run: Callable[..., Alignment] = recipes.run
-    run_seeds: Callable[..., list[Alignment]] = recipes.run_seeds
-
-    def recipe(self, entrant: Entrant) -> Recipe:
-        """The recipe of a row, with what the row changes in it."""
-        base = self.find(entrant.recipe or entrant.name)
-        if not entrant.changes:
-            return base
-        return replace(base, name=entrant.name, settings=recipes.changed(base.settings, entrant.changes, "settings"))
-
-    def together(self, entrant: Entrant, device: str) -> bool:
-        """Whether seeds run as a batch: on a GPU, where the method can.
-
-        Elsewhere a batch saves nothing, and a kill would lose all of it.
-        """
-        kind = recipes.METHODS.get(self.recipe(entrant).method)
-        able = kind is not None and kind.together is not None and not entrant.supervised
-        return able and recipes.choose_device(device).type == "cuda"
+from calque.reproduce.running import Engine, Judging, Made, Order, make
+from calque.reproduce.runs import Keep, Key, Run
+from calque.reproduce.shelf import Shelf, space_file
 
 
 @dataclass(frozen=True)
@@ -64,9 +42,11 @@ class Bench:
     keep: Keep
     digests: Digests
     engine: Engine = field(default_factory=Engine)
+    crew: Crew = field(default_factory=Here)
+    device: str = "auto"
+    share: Share | None = None
+    """What a job takes of where it runs; None in this process."""
     tell: Tell = nobody
-    listen: Listen = quiet
-    stopped: Callable[[], bool] = never
     shelf: Shelf = field(default_factory=Shelf)
     runs: dict[Key, Run] = field(default_factory=dict)
     """What is finished and still true."""
@@ -105,19 +85,12 @@ class Bench:
         """The table as it is now."""
         return Grid(self.plan, dict(self.runs))
 
-    def standing(self) -> Standing:
+    def tally(self) -> Tally:
         """How far the table is."""
-        known, left = expected_seconds(self.runs), self.left()
-        sure = [known[job.entrant.name] for job in left if job.entrant.name in known]
-        return Standing(len(self.plan.jobs) - len(left), len(self.plan.jobs), sum(sure), len(left) - len(sure))
-
-
-def expected_seconds(runs: Mapping[Key, Run]) -> dict[str, float]:
-    """By method, what a run of it took on average, judging included."""
-    taken: dict[str, list[float]] = {}
-    for key, run in runs.items():
-        taken.setdefault(key.method, []).append(run.making.seconds + run.making.scoring)
-    return {method: fmean(seconds) for method, seconds in taken.items()}
+        tally, asked = Tally(job.key for job in self.plan.jobs), {job.key for job in self.plan.jobs}
+        for key, run in self.runs.items():
+            (tally.finished if key in asked else tally.known)(run)
+        return tally
 
 
 def work(bench: Bench) -> Iterator[Run]:
@@ -125,101 +98,78 @@ def work(bench: Bench) -> Iterator[Run]:
 
     A file that cannot be read leaves the cells of its pair empty, and is raised once all others are done.
     """
+    tally, (orders, unreadable) = bench.tally(), _orders(bench)
+    batches = {job.name: order.batch for order, job in orders}
+    for news in bench.crew.work([job for _, job in orders]):
+        if isinstance(news, jobs.Mended):
+            bench.tell(Note(news.note))
+        elif isinstance(news, jobs.Unreadable):
+            unreadable = unreadable or news.error
+        elif isinstance(news, jobs.Started):
+            tally.at_once, key = news.at_once, batches[news.job.name][0].key
+            seeds = tuple(job.seed for job in batches[news.job.name])
+            bench.tell(Began(key.method, key.pair, seeds, tally.standing()))
+        elif isinstance(news, jobs.Lost):
+            bench.tell(Broke(batches[news.job.name][0].key, news.error, news.again))
+        else:
+            yield from _finished(bench, batches[news.job.name], news.result, tally)
+    if unreadable is not None:
+        raise unreadable
+
+
+def _finished(bench: Bench, batch: tuple[Job, ...], made: Made, tally: Tally) -> Iterator[Run]:
+    """Keep what came of a job."""
+    asked = {job.key for job in batch}
+    for run in made.runs:
+        bench.keep.put(run)
+        if run.key in asked:
+            bench.runs[run.key] = run
+            tally.finished(run)
+            bench.tell(Ended(run, tally.standing()))
+            yield run
+    for key, error in made.broken:
+        bench.tell(Broke(key, error))
+
+
+def _orders(bench: Bench) -> tuple[list[tuple[Order, jobs.Job[Made]]], CalqueError | None]:
+    """What is to be made, with the lexicons that it takes; and the first of them that cannot be read."""
+    orders: list[tuple[Order, jobs.Job[Made]]] = []
     unreadable: CalqueError | None = None
     for batch in _batches(bench):
-        if bench.stopped():
-            return
-        key = batch[0].key
         try:
-            bench.shelf.fetch(batch[0].inputs, batch[0].seed, batch[0].entrant.supervised)
+            order = _order(bench, tuple(batch))
         except CalqueError as error:
             unreadable = unreadable or error
             continue
-        bench.tell(Began(key.method, key.pair, tuple(job.seed for job in batch), bench.standing()))
-        for run in _made(bench, batch):
-            bench.keep.put(run)
-            if any(run.key == job.key for job in batch):
-                bench.runs[run.key] = run
-                bench.tell(Ended(run, bench.standing()))
-                yield run
-    if unreadable is not None:
-        raise unreadable
+        inputs, name = batch[0].inputs, " ".join(job.key.name.removesuffix(".json") for job in batch)
+        needs = tuple(space_file(inputs, side) for side in ("source", "target"))
+        orders.append((order, jobs.Job(name, partial(make, order), needs, bench.share)))
+    return orders, unreadable
 
 
 def _batches(bench: Bench) -> Iterator[list[Job]]:
     """Seeds of one method on one pair, together where that is faster than one after the other."""
     for _, group in groupby(bench.left(), key=lambda job: (job.entrant.name, job.inputs.pair)):
-        jobs = list(group)
-        if bench.engine.together(jobs[0].entrant, bench.plan.request.device):
-            yield jobs
+        found = list(group)
+        if bench.engine.together(found[0].entrant, bench.device, bench.share):
+            yield found
         else:
-            yield from ([job] for job in jobs)
+            yield from ([job] for job in found)
 
 
-def _made(bench: Bench, batch: Sequence[Job]) -> Iterator[Run]:
-    """The runs of a batch; where a batch fails as a whole, its seeds are tried one by one."""
-    began = time.monotonic()
-    try:
-        alignments = _align(bench, batch)
-    except Exception as error:
-        if len(batch) > 1:
-            for job in batch:
-                yield from _made(bench, [job])
-        elif isinstance(error, KEPT):
-            yield from _failed(bench, batch[0], error, time.monotonic() - began)
-        else:
-            bench.tell(Broke(batch[0].key, error))
-        return
-    seconds = (time.monotonic() - began) / len(batch)
-    if not bench.stopped():
-        yield from _judged(bench, batch, alignments, seconds)
+def _order(bench: Bench, batch: tuple[Job, ...]) -> Order:
+    """What a batch is, with the lexicons read that it learns from and is judged by."""
+    entrant = batch[0].entrant
+    judges = {job.seed: tuple(_judges(bench, job)) for job in batch}
+    inputs = [each.inputs for many in judges.values() for each in many]
+    shelf = bench.shelf.with_lexicons(batch[0].inputs, inputs, entrant.supervised)
+    return Order(batch, bench.engine.recipe(entrant), bench.engine, bench.device, shelf, judges)
 
 
-def _align(bench: Bench, batch: Sequence[Job]) -> list[Alignment]:
-    job, recipe = batch[0], bench.engine.recipe(batch[0].entrant)
-    source, target = (bench.shelf.space(job.inputs, side) for side in ("source", "target"))
-    how: dict[str, Any] = {
-        "device": bench.plan.request.device,
-        "listen": bench.listen,
-        "stopped": bench.stopped,
-    }
-    if len(batch) > 1:
-        return bench.engine.run_seeds(recipe, source, target, [each.seed for each in batch], **how)
-    if job.entrant.supervised:
-        how |= {"lexicon": bench.shelf.train(job.inputs, job.seed), "judged": False}
-    return [bench.engine.run(recipe, source, target, seed=job.seed, **how)]
-
-
-def _judged(bench: Bench, batch: Sequence[Job], alignments: Sequence[Alignment], seconds: float) -> Iterator[Run]:
-    """A run for each seed, and one more for each other lexicon that can judge it too."""
-    for job, alignment in zip(batch, alignments, strict=True):
-        for inputs in _judges(bench, job):
-            began = time.monotonic()
-            score = judge(bench.shelf, inputs, alignment, job.entrant.supervised, job.seed)
-            making = replace(
-                _making(bench, job, inputs),
-                verdict=str(alignment.verdict),
-                seconds=round(seconds, 3),
-                scoring=round(time.monotonic() - began, 3),
-                together=len(batch),
-                device=machine(alignment.record.device),
-            )
-            yield Run(key_of(job.entrant, inputs, job.seed), score, making)
-
-
-def _failed(bench: Bench, job: Job, error: Exception, seconds: float) -> Iterator[Run]:
-    """Runs of which nothing is left but why."""
-    told = str(error) if isinstance(error, CalqueError) else f"{type(error).__name__}: {error}"
-    score = Score(errors={"run": " ".join(told.split())})
-    for inputs in _judges(bench, job):
-        making = replace(_making(bench, job, inputs), seconds=round(seconds, 3))
-        yield Run(key_of(job.entrant, inputs, job.seed), score, making)
-
-
-def _judges(bench: Bench, job: Job) -> list[Inputs]:
+def _judges(bench: Bench, job: Job) -> Iterator[Judging]:
     """The other lexicons that have not judged this run yet, then its own."""
     others = [each for each in job.siblings if bench.finished(job.entrant, each, job.seed) is None]
-    return [*others, job.inputs]
+    return (Judging(each, _making(bench, job, each)) for each in (*others, job.inputs))
 
 
 def _making(bench: Bench, job: Job, inputs: Inputs) -> Making:

@@ -1,16 +1,17 @@
-"""What whoever watches a table being made is told."""
+"""What whoever watches many runs being made is told."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from calque.reproduce.runs import Key, Run
+from calque.jobs.runs import Named, Run
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a table is."""
+    """How far it is."""
 
     done: int
     total: int
@@ -34,16 +35,18 @@ class Began:
 class Ended:
     """A run was made and kept."""
 
-    run: Run
+    run: Run[Any]
     standing: Standing
 
 
 @dataclass(frozen=True)
 class Broke:
-    """A run was lost to something that is not the method's doing; it is tried again the next time."""
+    """A run was lost to something that is not the method's doing."""
 
-    key: Key
+    key: Named
     error: Exception
+    again: int = 0
+    """How often it is still tried now; 0 where it is left for the next time."""
 
 
 @dataclass(frozen=True)

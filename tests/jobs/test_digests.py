@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from calque.reproduce import digests
-from calque.reproduce.digests import Digests
+from calque.jobs import digests
+from calque.jobs.digests import Digests
 
 
 @pytest.fixture

@@ -44,5 +44,5 @@ def _digest(file: Path) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     except OSError as error:
-        raise FormatError(f"{file}: cannot be read: {error.strerror}; expected an input of the table") from error
+        raise FormatError(f"{file}: cannot be read: {error.strerror}; expected an input") from error
     return digest.hexdigest()

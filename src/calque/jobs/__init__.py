@@ -1,0 +1,60 @@
+"""Many independent runs: who does them, how far they are, and what is kept of them."""
+
+from calque.jobs.crews import HOLD, RETRIES, Options, choose_crew, take_share
+from calque.jobs.digests import Digests
+from calque.jobs.folder import Paced, make_folder
+from calque.jobs.here import Here
+from calque.jobs.job import Crew, Done, Happening, Job, Lost, Mended, Share, Started, Unreadable, Watch
+from calque.jobs.machine import cores, machine, versions
+from calque.jobs.news import Began, Broke, Ended, News, Note, Standing, Tell, nobody
+from calque.jobs.on_ray import OnRay, WorkerLostError
+from calque.jobs.runs import KEPT, RETRIEVALS, Keep, Making, Named, Run, Score, failure, settings_digest
+from calque.jobs.spaces import SpaceFile, read_space
+from calque.jobs.tally import Tally
+
+__all__ = [
+    "HOLD",
+    "KEPT",
+    "RETRIES",
+    "RETRIEVALS",
+    "Began",
+    "Broke",
+    "Crew",
+    "Digests",
+    "Done",
+    "Ended",
+    "Happening",
+    "Here",
+    "Job",
+    "Keep",
+    "Lost",
+    "Making",
+    "Mended",
+    "Named",
+    "News",
+    "Note",
+    "OnRay",
+    "Options",
+    "Paced",
+    "Run",
+    "Score",
+    "Share",
+    "SpaceFile",
+    "Standing",
+    "Started",
+    "Tally",
+    "Tell",
+    "Unreadable",
+    "Watch",
+    "WorkerLostError",
+    "choose_crew",
+    "cores",
+    "failure",
+    "machine",
+    "make_folder",
+    "nobody",
+    "read_space",
+    "settings_digest",
+    "take_share",
+    "versions",
+]

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pickle
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calque.jobs.spaces import Loaded, Shelf, SpaceFile, pack, unpack
+from calque.space import Space
+
+words = st.lists(
+    st.text(st.characters(exclude_categories=()), min_size=1, max_size=4), min_size=1, max_size=6, unique=True
+)
+
+
+@given(words, st.booleans())
+def test_a_packed_space_comes_back_bit_by_bit(names, counted):
+    vectors = torch.randn(len(names), 3, generator=torch.Generator().manual_seed(0))
+    counts = torch.arange(1.0, len(names) + 1, dtype=torch.float64) if counted else None
+    space = Space(tuple(names), vectors, counts, "name")
+    back = unpack(pickle.loads(pickle.dumps(pack(Loaded(space, ("a note",))))))
+    assert (back.words, back.name) == (space.words, "name")
+    assert torch.equal(back.vectors, vectors)
+    assert (back.counts is None) == (counts is None)
+    assert counts is None or torch.equal(back.counts, counts)
+
+
+class TestShelf:
+    def make(self, needs, hold=None):
+        fetched = []
+        return Shelf(lambda file: fetched.append(file.path) or file.path.upper(), needs, hold), fetched
+
+    def test_fetched_once_and_put_away_when_nobody_wants_it(self):
+        a, b, c = (SpaceFile(name) for name in "abc")
+        needs = [(a, b), (a, c)]
+        shelf, fetched = self.make(needs)
+        assert shelf.take(needs[0]) == ["A", "B"]
+        shelf.finished(needs[0])
+        assert list(shelf.there) == [a]
+        assert shelf.take(needs[1]) == ["A", "C"]
+        shelf.finished(needs[1])
+        assert (list(shelf.there), fetched) == ([], ["a", "b", "c"])
+
+    def test_the_one_asked_for_longest_ago_goes_first(self):
+        a, b, c = (SpaceFile(name) for name in "abc")
+        needs = [(a, b), (a, c), (b, a)]
+        shelf, fetched = self.make(needs, hold=2)
+        assert [shelf.take(each) for each in needs] == [["A", "B"], ["A", "C"], ["B", "A"]]
+        assert fetched == ["a", "b", "c", "b"]
+
+    def test_a_job_has_all_it_needs_however_few_are_held(self):
+        files = tuple(SpaceFile(name) for name in "abc")
+        shelf, _ = self.make([files], hold=2)
+        assert shelf.take(files) == ["A", "B", "C"]
