@@ -25,6 +25,7 @@ COMMANDS = [
     "recipes",
     "data",
     "reproduce",
+    "sweep",
 ]
 
 

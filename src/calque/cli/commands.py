@@ -357,6 +357,37 @@ class Reproduce(Common):
         return reproducing.run(self)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Common):
+    """Make every run of a plan, many at once where Ray is installed, and one table of them all; finished runs are
+    never repeated.
+    """
+
+    plan: Annotated[Positional[Path], arg(metavar="PLAN")]
+    """A TOML file with spaces, pairs, recipes, seeds and lexicons; docs/sweep.md says how to write one."""
+    output: Annotated[Path, arg(aliases=["-o"], metavar="DIR")]
+    """Where the table and finished runs go; a sweep that was begun there goes on."""
+    workers: int | None = None
+    """So many runs at once; as many as fit without it. 0: one after the other, in this process, without Ray."""
+    address: Annotated[str, arg(metavar="HOST:PORT")] = ""
+    """A Ray cluster to run on instead of this machine; 'auto' for the one that this machine belongs to."""
+    retries: int = 2
+    """How often a run is tried again that broke off by no fault of its method."""
+    hold: int = 32
+    """How many spaces may be in memory at once, whoever wants them later."""
+
+    @property
+    def title(self) -> str:
+        """What is being made."""
+        return self.plan.name
+
+    def run(self) -> int:
+        """Run what is missing, print the table."""
+        from calque.cli import sweeping
+
+        return sweeping.run(self)
+
+
 COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
     Annotated[Demo, subcommand("demo")],
     Annotated[Align, subcommand("align")],
@@ -370,6 +401,7 @@ COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too
     Annotated[Convert, subcommand("convert")],
     Annotated[Recipes, subcommand("recipes")],
     Annotated[Reproduce, subcommand("reproduce")],
+    Annotated[Sweep, subcommand("sweep")],
     Annotated[Data, subcommand("data")],
 ]
 """What `calque --help` lists."""

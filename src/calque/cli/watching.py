@@ -25,11 +25,6 @@ class Command(Protocol):
         ...
 
     @property
-    def retrieval(self) -> str:
-        """By which accuracy is shown."""
-        ...
-
-    @property
     def quiet(self) -> bool:
         """Say nothing."""
         ...
@@ -47,8 +42,8 @@ class Command(Protocol):
 class Watcher:
     """Says what happens in lines: every run with its time and figure, and what is left."""
 
-    def __init__(self, command: Command) -> None:
-        self.command = command
+    def __init__(self, command: Command, retrieval: str = "nn") -> None:
+        self.command, self.retrieval = command, retrieval
         self.broken = 0
         self.listen: Listen = quiet
 
@@ -75,7 +70,7 @@ class Watcher:
     def ended(self, news: Ended) -> None:
         """A run is finished."""
         standing = news.standing
-        told = outcome(news.run, self.command.retrieval)
+        told = outcome(news.run, self.retrieval)
         self.say(f"{standing.done} of {standing.total}: {told}{time_left(standing)}")
 
     def broke(self, news: Broke) -> None:
@@ -93,8 +88,8 @@ class Watcher:
 class Board(Watcher):
     """The same on a terminal: one bar for all of it, one for what is at hand, and a line only where it matters."""
 
-    def __init__(self, command: Command, progress: Any) -> None:
-        super().__init__(command)
+    def __init__(self, command: Command, progress: Any, retrieval: str = "nn") -> None:
+        super().__init__(command, retrieval)
         self.progress, self.listen = progress, self.step
         self.running: dict[tuple[str, str, int], Began] = {}
         self.table = progress.add_task(command.title, total=None, told="")
@@ -134,17 +129,17 @@ class Board(Watcher):
 
 
 @contextmanager
-def watching(command: Command) -> Iterator[Watcher]:
+def watching(command: Command, retrieval: str = "nn") -> Iterator[Watcher]:
     """Bars where stderr is a terminal, lines elsewhere, nothing where it should be quiet."""
     if command.quiet or not sys.stderr.isatty():
-        yield Watcher(command)
+        yield Watcher(command, retrieval)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield Board(command, progress)
+        yield Board(command, progress, retrieval)
 
 
 def _running(news: Began) -> str:

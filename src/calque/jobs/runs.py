@@ -171,7 +171,12 @@ class Keep(Generic[K]):
 
     def put(self, run: Run[K]) -> None:
         """Keep a run; its file appears whole."""
-        store.write_json(self.path(run.key), run.as_json())
+        path = self.path(run.key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{path.parent}: cannot be made a folder: {error.strerror}") from error
+        store.write_json(path, run.as_json())
 
 
 def settings_digest(recipe: Recipe) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter, OrderedDict
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -103,32 +104,40 @@ def unpack(packed: Packed) -> Space:
 class Shelf(Generic[Value]):
     """What stands for each space, fetched when a job first wants it and put away when none wants it any more.
 
-    Where more than ``hold`` would stand there, the one that was asked for longest ago goes, and is fetched again.
+    Where more than ``hold`` would stand there, the one that is wanted last goes, and is fetched again in its time.
     """
 
     def __init__(
         self, fetch: Callable[[SpaceFile], Value], needs: Iterable[Sequence[SpaceFile]], hold: int | None = None
     ) -> None:
         self.fetch, self.hold = fetch, hold
-        self.wanted = Counter(file for each in needs for file in each)
-        self.there: OrderedDict[SpaceFile, Value] = OrderedDict()
+        self.there: dict[SpaceFile, Value] = {}
+        self.wanted: dict[SpaceFile, deque[int]] = {}
+        """The numbers of the jobs that will still want it."""
+        for number, files in enumerate(needs):
+            for file in files:
+                self.wanted.setdefault(file, deque()).append(number)
 
     def take(self, needs: Sequence[SpaceFile]) -> list[Value]:
         """The values of these."""
         for file in needs:
             if file not in self.there:
                 self.there[file] = self.fetch(file)
-            self.there.move_to_end(file)
         while self.hold is not None and len(self.there) > max(self.hold, len(needs)):
-            self.there.popitem(last=False)
+            self.forget([max((each for each in self.there if each not in needs), key=self._next)])
         return [self.there[file] for file in needs]
 
     def finished(self, needs: Sequence[SpaceFile]) -> None:
         """One job less wants these."""
-        self.wanted.subtract(needs)
-        self.forget([file for file in needs if self.wanted[file] <= 0])
+        for file in needs:
+            self.wanted[file].popleft()
+        self.forget([file for file in needs if not self.wanted[file]])
 
     def forget(self, files: Iterable[SpaceFile]) -> None:
         """Put these away."""
         for file in files:
             self.there.pop(file, None)
+
+    def _next(self, file: SpaceFile) -> float:
+        """The number of the job that wants it next, beyond all where none does."""
+        return self.wanted[file][0] if self.wanted[file] else inf
