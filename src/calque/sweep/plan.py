@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -93,6 +93,11 @@ class Plan:
     """What the reader should know before it begins."""
 
     @property
+    def total(self) -> int:
+        """How many runs it has."""
+        return len(self.pairs) * len(self.recipes) * len(self.seeds)
+
+    @property
     def most_cpus(self) -> int:
         """The largest share of any recipe."""
         return max(self.wish(recipe).cpus for recipe in self.recipes)
@@ -108,13 +113,6 @@ class Plan:
     def trains(self, pair: Pair) -> WordPairs | None:
         """What a supervised recipe learns a pair from."""
         return self.training.get(pair.name)
-
-    def keys(self) -> Iterator[Key]:
-        """Every run, in the order of the table."""
-        for pair in self.pairs:
-            for recipe in self.recipes:
-                for seed in self.seeds:
-                    yield Key(pair.name, recipe.name, seed)
 
 
 def in_tiles(plan: Plan, hold: int) -> list[Pair]:

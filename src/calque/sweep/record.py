@@ -63,8 +63,8 @@ def markdown(grid: Grid) -> str:
         f"# {plan.path.stem}",
         "",
         f"{len(plan.pairs)} pairs, {len(plan.recipes)} recipes, seeds {', '.join(map(str, plan.seeds))}: "
-        f"{len(grid.runs)} of {_total(grid)} runs. Mean accuracy@1 over seeds ± deviation of the sample; asked are the "
-        "words of the lexicon that both vocabularies can answer.",
+        f"{len(grid.runs)} of {plan.total} runs. Mean accuracy@1 over seeds ± deviation of the sample; asked are "
+        "the words of the lexicon that both vocabularies can answer.",
         "",
         _line(head(grid)),
         _line(["---"] * len(head(grid))),
@@ -77,10 +77,6 @@ def markdown(grid: Grid) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _total(grid: Grid) -> int:
-    return len(grid.plan.pairs) * len(grid.plan.recipes) * len(grid.plan.seeds)
 
 
 def as_csv(grid: Grid) -> str:
@@ -98,7 +94,7 @@ def as_json(grid: Grid) -> dict[str, Any]:
     return {
         "plan": str(grid.plan.path),
         "done": len(grid.runs),
-        "total": _total(grid),
+        "total": grid.plan.total,
         "retrieval": grid.plan.retrieval,
         "seeds": list(grid.plan.seeds),
         "versions": versions(),
