@@ -29,6 +29,7 @@ from calque.jobs import (
     Watch,
     choose_crew,
     crews,
+    on_ray,
     take_share,
 )
 
@@ -181,6 +182,12 @@ class TestChoosing:
         for options in (Options(workers=2), Options(address="auto")):
             with pytest.raises(MissingExtraError, match=r"calque\[sweep\]"), choose_crew(options, 1, Watch()):
                 pass
+
+    @pytest.mark.parametrize("address", ["nowhere", "there:", ":1", "127.0.0.1:1", "127.0.0.1:99999999"])
+    def test_an_address_where_nobody_is_is_refused_at_once(self, address):
+        pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
+        with pytest.raises(SettingsError, match=r"(HOST:PORT|could be reached)"):
+            on_ray._check_answers(address)
 
     @pytest.mark.usefixtures("ray")
     def test_a_share_that_fits_nowhere_is_refused_before_anything_waits_for_it(self):

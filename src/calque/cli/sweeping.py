@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from calque.cli import live, show
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from calque.cli.commands import Sweep
 
 BUG, WRONG, INTERRUPTED = 1, 2, 130
+MOST = 100
+"""So many rows are shown on a terminal; the files have all."""
 
 
 def run(command: Sweep) -> int:
@@ -41,7 +44,14 @@ def _tell(command: Sweep, grid: Grid) -> None:
     if command.json:
         show.as_json(as_json(grid))
         return
-    show.table([head(grid), *(cells(row) for row in grid.rows())])
-    for where, why in failures(grid):
-        print(f"{where}: {why}")
+    shown = [cells(row) for row in islice(grid.rows(), MOST)]
+    wrong = [f"{where}: {why}" for where, why in failures(grid)]
+    show.table([head(grid), *shown])
+    rest = 2 * len(grid.plan.pairs) * len(grid.plan.recipes) - len(shown)
+    if rest:
+        print(f"and {rest:,} more rows")
+    for line in wrong[:MOST]:
+        print(line)
+    if wrong[MOST:]:
+        print(f"and {len(wrong) - MOST:,} more that went wrong")
     print(f"tables: {', '.join(str(command.output / name) for name in NAMES)}")

@@ -4,7 +4,7 @@ from calque.jobs.crews import HOLD, RETRIES, Options, choose_crew, take_share
 from calque.jobs.digests import Digests
 from calque.jobs.folder import Paced, make_folder
 from calque.jobs.here import Here
-from calque.jobs.job import Crew, Done, Happening, Job, Lost, Mended, Share, Started, Unreadable, Watch
+from calque.jobs.job import Crew, Done, Fate, Happening, Job, Lost, Mended, Share, Started, Unreadable, Watch
 from calque.jobs.machine import cores, machine, versions
 from calque.jobs.news import Began, Broke, Ended, News, Note, Standing, Tell, nobody
 from calque.jobs.on_ray import OnRay, WorkerLostError
@@ -23,6 +23,7 @@ __all__ = [
     "Digests",
     "Done",
     "Ended",
+    "Fate",
     "Happening",
     "Here",
     "Job",

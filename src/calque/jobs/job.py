@@ -89,7 +89,9 @@ class Mended:
     note: str
 
 
-Happening = Started[Result] | Done[Result] | Unreadable[Result] | Lost[Result] | Mended
+Fate = Started[Result] | Done[Result] | Unreadable[Result] | Lost[Result]
+"""What happens to a job."""
+Happening = Fate[Result] | Mended
 
 
 class Crew(Protocol):

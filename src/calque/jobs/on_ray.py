@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import traceback
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +27,11 @@ from calque.space import Space
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing leaves this machine
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # what becomes of workers is told by us; Ray would say it on stdout
+    "RAY_BACKEND_LOG_LEVEL": "error",  # an address that does not answer is told by us, in one line
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # a job knows its device
 }
+KNOCK = 10.0
+"""Seconds in which a cluster must answer."""
 LOOK = 0.2
 """Seconds between two looks at whether to stop."""
 UNPACKED = 4
@@ -47,17 +51,32 @@ def connected(address: str, workers: int | None, most_cpus: int) -> Iterator[flo
     ray = _ray()
     mine = not ray.is_initialized()
     if mine:
+        _check_answers(address)
         try:
             ray.init(**_where(address, workers, most_cpus), log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:
             told = " ".join(str(error).split())[:200]
-            raise SettingsError(f"no Ray could be reached at {address or 'this machine'}: {told}") from error
+            where = f"at {address}; is it running, and is its token here" if address else "on this machine"
+            raise SettingsError(f"no Ray could be reached {where} ({told})") from error
     try:
         _check_fit(ray, most_cpus)
         yield float(ray.cluster_resources().get("GPU", 0.0))
     finally:
         if mine:
             ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    """Ray would knock for many minutes at a door behind which nobody is."""
+    host, _, port = address.rpartition(":")
+    if not address or address == "auto":
+        return
+    if not host or not port.isdecimal():
+        raise SettingsError(f"--address is {address!r}; expected 'auto' or HOST:PORT, such as 10.0.0.1:6379")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise SettingsError(f"no Ray could be reached at {address} ({error}); is it running there?") from error
 
 
 def _ray() -> Any:

@@ -19,6 +19,7 @@ from calque.jobs import (
     Making,
     Note,
     Run,
+    Share,
     Tally,
     Tell,
     settings_digest,
@@ -58,37 +59,51 @@ class Bench:
 
     def orders(self) -> Iterator[Order]:
         """Every run of the plan, in an order that reads few files often."""
+        settings = {recipe.name: settings_digest(recipe) for recipe in self.plan.recipes}
         for pair in in_tiles(self.plan, self.hold):
+            files = self._files(pair)
             for recipe in self.plan.recipes:
+                inputs = files | self._judging(pair, recipe)
+                making = Making(settings[recipe.name], inputs, versions=versions())
                 for seed in self.plan.seeds:
-                    yield self._order(pair, recipe, Key(pair.name, recipe.name, seed))
+                    yield self._order(pair, recipe, Key(pair.name, recipe.name, seed), making)
 
-    def _order(self, pair: Pair, recipe: Recipe, key: Key) -> Order:
-        wish, judges = self.plan.wish(recipe), self.plan.judges(pair)
-        training = self.plan.trains(pair) if recipe.supervised else None
+    def _order(self, pair: Pair, recipe: Recipe, key: Key, making: Making) -> Order:
+        judges, training = self.plan.judges(pair), self.plan.trains(pair) if recipe.supervised else None
         return Order(
             key,
             pair,
             recipe,
-            take_share(self.plan.device, wish.cpus, wish.gpus, self.gpus)[0],
-            Making(settings_digest(recipe), self._inputs(pair, recipe), versions=versions()),
+            self.share(recipe)[0],
+            making,
             None if training is None else training.lexicon,
             None if judges is None else (judges[0].lexicon, judges[1].lexicon),
             self.folder(key) if self.plan.save else None,
         )
 
-    def _inputs(self, pair: Pair, recipe: Recipe) -> dict[str, str]:
-        """What a run is made from and judged by: the digest of every file, and how much of it is read."""
+    def _files(self, pair: Pair) -> dict[str, str]:
+        """What a pair is read from: the digest of every file, and how much of it is read."""
         told: dict[str, str] = {}
         for side, name in (("source", pair.source), ("target", pair.target)):
             file = self.plan.spaces[name]
             for part, path in ((side, file.path), (f"{side} counts", file.counts), (f"{side} words", file.words)):
                 told |= {} if path is None else {part: self.digests.of(path)}
             told |= {} if file.limit is None else {f"{side} limit": str(file.limit)}
-        training, judges = self.plan.trains(pair) if recipe.supervised else None, self.plan.judges(pair) or ()
-        for part, found in zip(("training", "there", "back"), (training, *judges), strict=False):
-            told |= {} if found is None else {part: self.digests.of(found.path) + (", turned" * found.turned)}
         return told
+
+    def _judging(self, pair: Pair, recipe: Recipe) -> dict[str, str]:
+        """What a recipe learns a pair from, and what judges it."""
+        training, judges = self.plan.trains(pair) if recipe.supervised else None, self.plan.judges(pair) or ()
+        return {
+            part: self.digests.of(found.path) + (", turned" * found.turned)
+            for part, found in zip(("training", "there", "back"), (training, *judges), strict=False)
+            if found is not None
+        }
+
+    def share(self, recipe: Recipe) -> tuple[str, Share]:
+        """The device that runs of a recipe have, and their share of a machine."""
+        wish = self.plan.wish(recipe)
+        return take_share(self.plan.device, wish.cpus, wish.gpus, self.gpus)
 
     def folder(self, key: Key) -> Path:
         """Where the run folder of a run is saved."""
@@ -130,21 +145,11 @@ def work(bench: Bench) -> Iterator[None]:
 
 
 def _job(bench: Bench, order: Order) -> jobs.Job[Run[Key] | None]:
-    wish = bench.plan.wish(order.recipe)
-    _, share = take_share(bench.plan.device, wish.cpus, wish.gpus, bench.gpus)
     needs = bench.plan.spaces[order.pair.source], bench.plan.spaces[order.pair.target]
-    return jobs.Job(order.key.name, partial(make, order), needs, share)
+    return jobs.Job(order.key.name, partial(make, order), needs, bench.share(order.recipe)[1])
 
 
-def _heard(
-    bench: Bench,
-    order: Order,
-    news: jobs.Started[Run[Key] | None]
-    | jobs.Done[Run[Key] | None]
-    | jobs.Lost[Run[Key] | None]
-    | jobs.Unreadable[Run[Key] | None],
-    tally: Tally,
-) -> Iterator[None]:
+def _heard(bench: Bench, order: Order, news: jobs.Fate[Run[Key] | None], tally: Tally) -> Iterator[None]:
     key = order.key
     if isinstance(news, jobs.Started):
         tally.at_once = news.at_once
