@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from calque.cli import watching
+from calque.cli import sweeping, watching
 from calque.cli.commands import Sweep
 from calque.jobs import Began, Broke, Ended, Making, Note, Run, Score, Standing, crews
 from calque.sweep import Key, running
@@ -94,6 +94,15 @@ class TestTable:
         shown = {line.split()[0]: line.split()[2] for line in out.splitlines()[1:-1]}
         for row in rows:
             assert shown[row["direction"]] == (f"{float(row['mean']):.1f}" if row["mean"] else "-")
+
+    def test_of_a_long_table_the_first_rows_are_shown_and_the_files_have_all(
+        self, sweep: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sweeping, "MOST", 3)
+        lines = sweep().out.splitlines()
+        assert [line.split()[0] for line in lines[1:4]] == ["es-en", "en-es", "es-de"]
+        assert lines[4] == "and 1 more rows"
+        assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 1 + 2 * 4
 
 
 class TestExitCodes:
