@@ -84,6 +84,14 @@ class Files:
     quick: Path
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test leaves anything in the cache of whoever runs it, or finds anything there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CALQUE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def problem() -> Problem:
     return make_problem()

@@ -40,3 +40,7 @@ class MissingExtraError(CalqueError):
 
 class DataWarning(UserWarning):
     """Something in the data was mended or left out, and the result goes on without it."""
+
+
+class CacheWarning(UserWarning):
+    """The cache of read files could not be used; the result is the same, only slower to come."""

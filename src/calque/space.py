@@ -73,6 +73,25 @@ class Space:
         return cls(tuple(words), made, known, name)
 
     @classmethod
+    def checked_before(
+        cls,
+        words: tuple[str, ...],
+        vectors: Tensor,
+        counts: Tensor | None = None,
+        name: str = "",
+        subwords: SubwordModel | None = None,
+    ) -> Space:
+        """A space of what already was one, made without looking at every word and number again.
+
+        Only for the reader that knows it: vectors that are mapped into memory would otherwise be read whole.
+        """
+        made = object.__new__(cls)
+        values = {"words": words, "vectors": vectors, "counts": counts, "name": name, "subwords": subwords}
+        for field, value in values.items():
+            object.__setattr__(made, field, value)
+        return made
+
+    @classmethod
     def from_gensim(cls, keyed_vectors: Any, name: str = "") -> Space:
         """A space from a gensim ``KeyedVectors`` in memory, with its counts where it has them."""
         words = list(keyed_vectors.index_to_key)

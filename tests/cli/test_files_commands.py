@@ -63,6 +63,32 @@ class TestInspect:
         assert "'papyrus'; choose one of" in refused("inspect", files.source, "--format", "papyrus")
 
 
+class TestCache:
+    @pytest.mark.parametrize("option", [[], ["--no-cache"]])
+    def test_is_used_unless_refused(
+        self, option: list[str], calque: Callable[..., Any], files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("calque.formats.cache.SMALLEST", 1)
+        monkeypatch.setenv("CALQUE_CACHE", str(tmp_path / "cache"))
+        first, second = (calque("inspect", files.source, "--json", *option) for _ in range(2))
+        assert first.json == second.json
+        assert calque("convert", files.target, tmp_path / "out.npz", *option).code == 0
+        assert calque("align", files.source, files.target, "-o", tmp_path / "run", "--recipe", files.quick, *option).out
+        made = list((tmp_path / "cache").iterdir()) if (tmp_path / "cache").exists() else []
+        assert len(made) == (0 if option else 2)
+
+    def test_trouble_with_it_is_a_line_on_stderr(
+        self, calque: Callable[..., Any], files: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("calque.formats.cache.SMALLEST", 1)
+        monkeypatch.setenv("CALQUE_CACHE", str(files.source))
+        told = calque("inspect", files.source, "--json")
+        assert told.code == 0
+        assert told.json["notes"] == []
+        assert told.err.startswith(f"calque: {files.source}: not kept in the cache (")
+        assert told.err.count("\n") == 1
+
+
 class TestConvert:
     @pytest.mark.parametrize("suffix", [".vec", ".vec.gz", ".glove", ".npz", ".safetensors"])
     def test_there_and_back(

@@ -102,8 +102,8 @@ def _lexicon(command: Align, recipe: Recipe) -> Lexicon | None:
 
 
 def _read(command: Align, path: Path, counts: Path | None) -> Space:
-    reading = read(path, limit=command.limit, counts=counts)
-    command.say(*(f"{path}: {note}" for note in reading.notes))
+    reading = read(path, limit=command.limit, counts=counts, cache=not command.no_cache)
+    command.say(*(f"{path}: {note}" for note in (*reading.notes, *reading.remarks)))
     if command.verbose:
         command.say(f"{path}: {len(reading.space)} words of {reading.space.dimension} dimensions ({reading.format})")
     return reading.space

@@ -37,6 +37,14 @@ class Common:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reads(Common):
+    """What every command understands that reads vector files."""
+
+    no_cache: bool = False
+    """Read every file anew, and keep nothing of it for the next time."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Demo(Common):
     """Align the two spaces shipped in the package, without looking at their lexicon, and show what came out."""
 
@@ -55,7 +63,7 @@ class Demo(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Align(Common):
+class Align(Reads):
     """Find maps between two files of word vectors, in both directions, and judge whether they can be trusted."""
 
     source: Positional[Path]
@@ -235,7 +243,7 @@ class Export(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inspect(Common):
+class Inspect(Reads):
     """Say what is in a vector file, and what is wrong with it."""
 
     file: Positional[Path]
@@ -255,7 +263,7 @@ class Inspect(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convert(Common):
+class Convert(Reads):
     """Change the format of a vector file."""
 
     file: Annotated[Positional[Path], arg(metavar="IN")]
@@ -317,7 +325,7 @@ class Data(Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduce(Common):
+class Reproduce(Reads):
     """Make a table of the paper again, our figures beside the published ones; finished runs are never repeated."""
 
     table: Annotated[Positional[str], arg(metavar="TABLE")]

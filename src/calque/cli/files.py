@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def inspect(command: Inspect) -> int:
     """What is in a file."""
-    reading = read(command.file, limit=command.limit, format=command.format, words=command.words)
+    reading = _read(command)
     told = _described(reading)
     if command.json:
         show.as_json({"file": str(command.file), **told})
@@ -27,6 +27,14 @@ def inspect(command: Inspect) -> int:
     for note in told["notes"] or ["nothing had to be mended"]:
         print(f"note: {note}")
     return 0
+
+
+def _read(command: Inspect | Convert) -> Reading:
+    reading = read(
+        command.file, limit=command.limit, format=command.format, words=command.words, cache=not command.no_cache
+    )
+    command.say(*(f"{command.file}: {remark}" for remark in reading.remarks))
+    return reading
 
 
 def _described(reading: Reading) -> dict[str, Any]:
@@ -50,7 +58,7 @@ def convert(command: Convert) -> int:
     """Read one format, write another."""
     if command.output.exists() and not command.overwrite:
         raise FormatError(f"{command.output}: is already there; choose another name, or pass --overwrite to replace it")
-    reading = read(command.file, limit=command.limit, format=command.format, words=command.words)
+    reading = _read(command)
     command.say(*(f"{command.file}: {note}" for note in reading.notes))
     write(reading.space, command.output)
     if command.json:

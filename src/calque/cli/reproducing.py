@@ -45,6 +45,7 @@ def _request(command: Reproduce) -> Request:
         command.retrieval,
         command.device,
         typed(command),
+        not command.no_cache,
     )
 
 

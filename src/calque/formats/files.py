@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from calque.errors import FormatError
+from calque.formats.stamps import Digest, Watched
 
 GZIP_MAGIC = b"\x1f\x8b"
 HEAD_SIZE = 1 << 20
@@ -41,13 +42,17 @@ def peek(path: Path) -> Head:
 
 
 @contextmanager
-def open_plain(path: Path) -> Iterator[IO[bytes]]:
-    """The file's content, decompressed where it is gzip; a damaged stream is a FormatError."""
+def open_plain(path: Path, digest: Digest | None = None) -> Iterator[IO[bytes]]:
+    """The file's content, decompressed where it is gzip; a damaged stream is a FormatError.
+
+    Where there is a ``digest``, it is told the bytes of the file that were read.
+    """
     with open_raw(path) as raw:
         compressed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC
         raw.seek(0)
+        stream: IO[bytes] = raw if digest is None else io.BufferedReader(Watched(raw, digest), HEAD_SIZE)
         try:
-            yield _decompressed(raw) if compressed else raw
+            yield _decompressed(stream) if compressed else stream
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(f"{path}: the gzip stream is cut or damaged ({error}); download it again") from error
 

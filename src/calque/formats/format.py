@@ -8,6 +8,7 @@ from pathlib import Path
 
 from calque.formats.files import Head
 from calque.formats.rows import Harvest
+from calque.formats.stamps import Digest
 from calque.space import Space
 
 
@@ -19,6 +20,8 @@ class Request:
     """Read until this many words are kept; None reads all. Words left out do not count."""
     words: Path | None = None
     """The word list that belongs to a bare array."""
+    digest: Digest | None = None
+    """Where present, it is to be told what is read of a file that may be kept in the cache."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +37,5 @@ class Format:
     """None where the format can only be read."""
     gzipped: bool = False
     """Whether the file may be compressed with gzip."""
+    kept: bool = False
+    """Whether a large file is kept in the cache once it was read; those that can be mapped as they are need not be."""

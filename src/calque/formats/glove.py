@@ -37,7 +37,7 @@ def read(path: Path, request: Request) -> Harvest:
         first = shown(head.split(b"\n", 1)[0])
         raise FormatError(f"{path}:1: expected a word and its numbers, found {first}; is it a GloVe file at all?")
     rows = Rows(request.limit)
-    with open_plain(path) as stream:
+    with open_plain(path, request.digest) as stream:
         _, notes = read_rows(stream, Layout(path, dimension, "as on most of the first lines"), rows)
     return rows.harvest(path, *notes)
 
@@ -49,4 +49,4 @@ def write(space: Space, path: Path) -> None:
         write_lines(stream, words, space.vectors)
 
 
-GLOVE = Format("glove", (".glove",), recognise, read, write, gzipped=True)
+GLOVE = Format("glove", (".glove",), recognise, read, write, gzipped=True, kept=True)

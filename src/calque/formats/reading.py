@@ -10,13 +10,16 @@ from typing import Any
 
 import torch
 
-from calque.errors import DataWarning, FormatError, SettingsError
+from calque.errors import CacheWarning, DataWarning, FormatError, SettingsError
+from calque.formats.cache import CacheError, Entry, Kept
+from calque.formats.cache import entry as find_entry
 from calque.formats.counts import attach_counts
 from calque.formats.fasttext import Subwords
 from calque.formats.files import check_is_file
 from calque.formats.format import Request
-from calque.formats.registry import named, sniff
+from calque.formats.registry import FORMATS, named, sniff
 from calque.formats.rows import Harvest
+from calque.formats.stamps import Digest, Look, Stamp, check_unchanged
 from calque.space import Space
 
 
@@ -29,6 +32,8 @@ class Reading:
     """Its name in FORMATS."""
     notes: tuple[str, ...]
     """Plain sentences, one for each thing mended or left out."""
+    remarks: tuple[str, ...] = ()
+    """What went wrong beside the file: a cache that was damaged or cannot be written."""
 
 
 def read(
@@ -38,18 +43,19 @@ def read(
     format: str | None = None,
     words: str | os.PathLike[str] | None = None,
     counts: str | os.PathLike[str] | None = None,
+    cache: bool = True,
 ) -> Reading:
     """Read a vector file: the first ``limit`` usable words, in the format named or else recognised by content.
 
     ``words`` is the word list of a bare ``.npy`` array; ``counts`` a file of a word and its count a line.
+    With ``cache``, a large text or binary file is kept once it was read, and mapped into memory the next time.
     """
     _check_limit(limit)
-    place = Path(path)
-    chosen = named(format) if format else named(sniff(place))
-    check_is_file(place)
-    harvest = chosen.read(place, Request(limit, None if words is None else Path(words)))
-    space, notes = _with_counts(_as_space(harvest, str(path)), counts)
-    return Reading(space, chosen.name, harvest.notes + notes)
+    check_is_file(Path(path))
+    request = Request(limit, None if words is None else Path(words))
+    found = _through_cache(Path(path), request, format) if cache else _from_file(Path(path), request, format)
+    space, notes = _with_counts(_as_space(found, str(path)), counts)
+    return Reading(space, found.format, found.harvest.notes + notes, found.remarks)
 
 
 def load(
@@ -59,14 +65,17 @@ def load(
     format: str | None = None,
     words: str | os.PathLike[str] | None = None,
     counts: str | os.PathLike[str] | None = None,
+    cache: bool = True,
 ) -> Space:
     """The space in a file, or of a gensim ``KeyedVectors`` in memory; what had to be mended is warned about."""
     if hasattr(source, "index_to_key"):
         _refuse_file_options(format, words)
         space, notes = _with_counts(_from_gensim(source, limit), counts)
     else:
-        reading = read(source, limit=limit, format=format, words=words, counts=counts)
+        reading = read(source, limit=limit, format=format, words=words, counts=counts, cache=cache)
         space, notes = reading.space, reading.notes
+        for remark in reading.remarks:
+            warnings.warn(f"{space.name}: {remark}", CacheWarning, stacklevel=2)
     for note in notes:
         warnings.warn(f"{space.name}: {note}", DataWarning, stacklevel=2)
     return space
@@ -77,9 +86,63 @@ def _check_limit(limit: int | None) -> None:
         raise SettingsError(f"limit is {limit}, expected at least 1 word; leave it out to read all")
 
 
-def _as_space(harvest: Harvest, name: str) -> Space:
+@dataclass(frozen=True)
+class _Found:
+    """A harvest, and where it came from."""
+
+    harvest: Harvest
+    format: str
+    remarks: tuple[str, ...] = ()
+    checked: bool = False
+    """Whether it comes from the cache, and so was a space before."""
+
+
+def _from_file(path: Path, request: Request, format: str | None) -> _Found:
+    before = Look.of(path.stat())
+    chosen = named(format) if format else named(sniff(path))
+    harvest = chosen.read(path, request)
+    check_unchanged(path, before)
+    return _Found(harvest, chosen.name)
+
+
+def _through_cache(path: Path, request: Request, format: str | None) -> _Found:
+    """From the cache where the file is as it was; otherwise from the file, which is then put into the cache."""
+    try:
+        entry = find_entry(path, request, format)
+    except CacheError as error:
+        return replace(_from_file(path, request, format), remarks=(str(error),))
+    if entry is None:
+        return _from_file(path, request, format)
+    try:
+        kept = entry.fetch()
+    except CacheError as error:
+        return _read_and_kept(entry, request, format, str(error))
+    if kept is None:
+        return _read_and_kept(entry, request, format)
+    return _Found(kept.harvest, kept.format, checked=True)
+
+
+def _read_and_kept(entry: Entry, request: Request, format: str | None, *remarks: str) -> _Found:
+    look, digest = Look.of(entry.source.stat()), Digest()
+    settled = look.settled
+    try:
+        found = _from_file(entry.source, replace(request, digest=digest), format)
+    finally:
+        made = digest.finish()
+    if not FORMATS[found.format].kept:
+        return found
+    try:
+        entry.keep(Kept(found.harvest, found.format), Stamp(look, settled, made, digest.size))
+    except CacheError as error:
+        remarks = (str(error),)
+    return replace(found, remarks=remarks)
+
+
+def _as_space(found: _Found, name: str) -> Space:
+    harvest = found.harvest
     counts = None if harvest.counts is None else torch.from_numpy(harvest.counts)
-    return Space(tuple(harvest.words), torch.from_numpy(harvest.vectors), counts, name, harvest.subwords)
+    make = Space.checked_before if found.checked else Space
+    return make(tuple(harvest.words), torch.from_numpy(harvest.vectors), counts, name, harvest.subwords)
 
 
 def _with_counts(space: Space, counts: str | os.PathLike[str] | None) -> tuple[Space, tuple[str, ...]]:

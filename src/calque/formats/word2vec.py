@@ -33,7 +33,7 @@ def recognise(head: Head) -> bool:
 def read(path: Path, request: Request) -> Harvest:
     """Read the words and vectors; the header's dimension binds, its count does not."""
     rows = Rows(request.limit)
-    with open_plain(path) as stream:
+    with open_plain(path, request.digest) as stream:
         said, dimension = parse_header(stream.readline(LONGEST_HEADER), path)
         layout = Layout(path, dimension, "as the header says", first_line=2)
         held, notes = read_rows(stream, layout, rows)
@@ -66,4 +66,4 @@ def write(space: Space, path: Path) -> None:
         write_lines(stream, words, space.vectors)
 
 
-WORD2VEC = Format("word2vec", (".vec", ".txt", ".w2v"), recognise, read, write, gzipped=True)
+WORD2VEC = Format("word2vec", (".vec", ".txt", ".w2v"), recognise, read, write, gzipped=True, kept=True)

@@ -45,7 +45,7 @@ def read(path: Path, request: Request) -> Harvest:
     """Read the words and vectors; the header's dimension binds, its count does not."""
     rows = Rows(request.limit)
     held, notes = 0, []
-    with open_plain(path) as stream:
+    with open_plain(path, request.digest) as stream:
         said, dimension = parse_header(stream.readline(LONGEST_HEADER), path)
         for words, vectors, rest in _blocks(stream, dimension, path):
             rows.add(words, vectors)
@@ -92,4 +92,4 @@ def write(space: Space, path: Path) -> None:
             stream.write(word + b" " + vector.detach().cpu().numpy().astype("<f4").tobytes() + b"\n")
 
 
-WORD2VEC_BINARY = Format("word2vec-binary", (".bin",), recognise, read, write, gzipped=True)
+WORD2VEC_BINARY = Format("word2vec-binary", (".bin",), recognise, read, write, gzipped=True, kept=True)

@@ -34,6 +34,8 @@ class Request:
     device: str = "auto"
     command: str = ""
     """As it was typed, for whoever wants to make the table again."""
+    cache: bool = True
+    """Whether large files are kept for the next time they are read."""
 
 
 @dataclass(frozen=True)
