@@ -33,6 +33,14 @@ def test_words_vectors_and_counts_are_read(path, model):
     assert reading.space.counts.tolist() == [15, 10, 5]
 
 
+def test_space_and_model_share_one_array(path):
+    space = read(path).space
+    assert np.shares_memory(space.vectors.numpy(), space.subwords.keyed_vectors.vectors)
+    some = read(path, limit=2).space
+    assert some.vectors.shape == (2, 6)
+    assert some.subwords.keyed_vectors.vectors.shape == (3, 6)
+
+
 def test_unseen_words_have_vectors(path, model):
     space = read(path, limit=1).space
     assert space.words == ("perro",)

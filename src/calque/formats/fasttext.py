@@ -44,7 +44,9 @@ def read(path: Path, request: Request) -> Harvest:
     model = _load_model(_gensim_loader(path), path)
     rows = Rows(request.limit)
     counts = model.expandos.get("count")
-    rows.add(model.index_to_key, np.array(model.vectors, dtype=np.float32), None if counts is None else counts.tolist())
+    # Where every word is kept, space and model share the one array: there is none to spare of this size.
+    vectors = model.vectors.astype(np.float32, copy=False)
+    rows.add(model.index_to_key, vectors, None if counts is None else counts.tolist())
     gathered = rows.harvest(path)
     return Harvest(gathered.words, gathered.vectors, gathered.notes, gathered.counts, Subwords(model))
 
