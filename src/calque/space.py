@@ -109,7 +109,7 @@ class Space:
     @cached_property
     def index(self) -> dict[str, int]:
         """The row of each word; of the first one where a word occurs twice."""
-        return {word: row for row, word in reversed(list(enumerate(self.words)))}
+        return dict(zip(reversed(self.words), range(len(self.words) - 1, -1, -1), strict=True))
 
     @property
     def _where(self) -> str:

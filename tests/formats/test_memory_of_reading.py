@@ -47,17 +47,18 @@ def packed(content: Callable[[int], bytes]) -> Callable[[int], bytes]:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 @pytest.mark.parametrize(
-    ("content", "rows", "cached"),
+    ("content", "rows", "most", "cached"),
     [
-        (text, 80_000, True),
-        (packed(text), 80_000, True),
-        (binary, 100_000, True),
-        (packed(binary), 100_000, True),
-        (binary, 100_000, False),
+        (text, 40_000, 1.5, True),
+        (packed(text), 40_000, 1.5, True),
+        (binary, 100_000, 1.3, True),
+        (packed(binary), 100_000, 1.3, True),
+        (binary, 100_000, 1.3, False),
     ],
     ids=["text", "text.gz", "binary", "binary.gz", "binary, not kept"],
 )
-def test_no_second_array_is_made(content, rows, cached, tmp_path):
+def test_no_second_array_is_made(content, rows, most, cached, tmp_path):
+    """Parsing text takes some MiB for itself, whatever its size: bench/large.py has the share at full size."""
     (tmp_path / "small").write_bytes(content(2000))
     (tmp_path / "large").write_bytes(content(rows))
     cache = str(tmp_path / "cache") if cached else os.devnull
@@ -68,4 +69,4 @@ def test_no_second_array_is_made(content, rows, cached, tmp_path):
         text=True,
         check=True,
     )
-    assert int(ran.stdout) * 1024 < 1.3 * rows * DIMENSION * 4
+    assert int(ran.stdout) * 1024 < most * rows * DIMENSION * 4
