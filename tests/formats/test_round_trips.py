@@ -26,7 +26,8 @@ REFUSED = {
     "npy": lambda word: word[-1] == "\r",
     "safetensors": lambda word: word[-1] == "\r",
 }
-REFUSED |= {"glove": REFUSED["vec"], "vec.gz": REFUSED["vec"], "glove.gz": REFUSED["vec"], "bin.gz": REFUSED["bin"]}
+REFUSED["glove"] = lambda word: REFUSED["vec"](word) or word.startswith("\x1f\udc8b")
+REFUSED |= {"vec.gz": REFUSED["vec"], "glove.gz": REFUSED["glove"], "bin.gz": REFUSED["bin"]}
 NAMES = {"vec": "word2vec", "glove": "glove", "bin": "word2vec-binary"}
 
 

@@ -2,5 +2,6 @@
 
 from calque.formats.reading import Reading, load, read
 from calque.formats.registry import FORMATS, sniff, write
+from calque.formats.sheet import Sheet
 
-__all__ = ["FORMATS", "Reading", "load", "read", "sniff", "write"]
+__all__ = ["FORMATS", "Reading", "Sheet", "load", "read", "sniff", "write"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from calque.formats.files import Head
 from calque.formats.rows import Harvest
+from calque.formats.sheet import Sheet
 from calque.formats.stamps import Digest
-from calque.space import Space
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Format:
     """Lower case, with the dot; the first is the customary one. Only used to choose what to write."""
     recognise: Callable[[Head], bool]
     read: Callable[[Path, Request], Harvest]
-    write: Callable[[Space, Path], None] | None = None
+    write: Callable[[Sheet, Path], None] | None = None
     """None where the format can only be read."""
     gzipped: bool = False
     """Whether the file may be compressed with gzip."""

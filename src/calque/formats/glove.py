@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from calque.errors import FormatError
-from calque.formats.files import Head, open_plain, output, peek
+from calque.formats.files import GZIP_MAGIC, Head, open_plain, output, peek
 from calque.formats.format import Format, Request
 from calque.formats.numerals import SEPARATOR, common_dimension, ends_in_fraction, header
 from calque.formats.rows import Harvest, Rows
+from calque.formats.sheet import Sheet
 from calque.formats.spelling import encoded_words, trouble_in_text
 from calque.formats.text import Layout, read_rows, shown, write_lines
-from calque.space import Space
 
 
 def recognise(head: Head) -> bool:
@@ -42,11 +42,15 @@ def read(path: Path, request: Request) -> Harvest:
     return rows.harvest(path, *notes)
 
 
-def write(space: Space, path: Path) -> None:
+def write(sheet: Sheet, path: Path) -> None:
     """Write a line for each word; float32 values survive exactly, counts are not kept."""
-    words = encoded_words(space, path, trouble_in_text)
     with output(path) as stream:
-        write_lines(stream, words, space.vectors)
+        write_lines(stream, encoded_words(sheet, path, _trouble), sheet.vectors())
+
+
+def _trouble(word: bytes) -> str:
+    """With no header before it, the first word is what the file is known by."""
+    return "begins as a compressed file does" if word.startswith(GZIP_MAGIC) else trouble_in_text(word)
 
 
 GLOVE = Format("glove", (".glove",), recognise, read, write, gzipped=True, kept=True)

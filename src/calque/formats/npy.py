@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calque.errors import FormatError
 from calque.formats.arrays import as_float32, check_vectors
 from calque.formats.files import Head, in_one_line, open_plain, output
 from calque.formats.format import Format, Request
 from calque.formats.rows import Harvest, Rows
+from calque.formats.sheet import Sheet
 from calque.formats.spelling import encoded_words, trouble_in_lists
 from calque.formats.text import decode
-from calque.space import Space
 
 MAGIC = b"\x93NUMPY"
 WORD_LISTS = (".words", ".words.txt", ".txt")
@@ -63,13 +65,23 @@ def _open_array(path: Path) -> Any:
         raise FormatError(f"{path}: not a whole .npy of plain numbers ({in_one_line(error)}); save it again") from error
 
 
-def write(space: Space, path: Path) -> None:
+def write(sheet: Sheet, path: Path) -> None:
     """Write the array, and the words beside it as ``name.words``; counts are not kept."""
-    words = encoded_words(space, path, trouble_in_lists)
     with output(path.with_suffix(WORD_LISTS[0])) as stream:
-        stream.write(b"\n".join(words) + b"\n")
+        for words in encoded_words(sheet, path, trouble_in_lists):
+            stream.write(b"\n".join(words) + b"\n")
     with output(path) as stream:
-        np.save(stream, space.vectors.detach().cpu().numpy(), allow_pickle=False)
+        write_array(stream, np.dtype(np.float32), (sheet.count, sheet.dimension), sheet.vectors())
+
+
+def write_array(
+    stream: IO[bytes], kind: np.dtype[Any], shape: tuple[int, ...], blocks: Iterable[npt.NDArray[Any]]
+) -> None:
+    """An array as numpy saves it, from blocks of its rows."""
+    header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, header)
+    for block in blocks:
+        stream.write(block.astype(kind, copy=False).tobytes())
 
 
 NPY = Format("npy", (".npy",), recognise, read, write)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from calque.errors import FormatError
 from calque.formats.arrays import as_counts, as_float32, as_words, check_vectors
 from calque.formats.files import Head, in_one_line, open_raw, output
 from calque.formats.format import Format, Request
+from calque.formats.npy import write_array
 from calque.formats.rows import Harvest, Rows
+from calque.formats.sheet import Sheet
 from calque.formats.spelling import encoded_words, trouble_in_arrays
-from calque.space import Space
 
 ZIP_MAGIC = b"PK\x03\x04"
 
@@ -63,14 +65,28 @@ def _load_arrays(path: Path) -> dict[str, Any]:
             ) from error
 
 
-def write(space: Space, path: Path) -> None:
-    """Write words, vectors and, where they are known, counts."""
-    encoded_words(space, path, trouble_in_arrays)
-    arrays: dict[str, Any] = {"words": np.array(space.words), "vectors": space.vectors.detach().cpu().numpy()}
-    if space.counts is not None:
-        arrays["counts"] = space.counts.detach().cpu().numpy()
-    with output(path) as stream:
-        np.savez(stream, **arrays)
+def write(sheet: Sheet, path: Path) -> None:
+    """Write words, vectors and, where they are known, counts, as ``numpy.savez`` would."""
+    longest = max(max(map(len, block)) for block in _checked(sheet, path))
+    letters = np.dtype(f"<U{longest}")
+    with output(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        with _member(archive, "words") as place:
+            write_array(place, letters, (sheet.count,), (np.array(block, letters) for block in sheet.words()))
+        with _member(archive, "vectors") as place:
+            write_array(place, np.dtype(np.float32), (sheet.count, sheet.dimension), sheet.vectors())
+        if sheet.counts is not None:
+            with _member(archive, "counts") as place:
+                write_array(place, sheet.counts.dtype, sheet.counts.shape, [sheet.counts])
+
+
+def _checked(sheet: Sheet, path: Path) -> Iterator[list[str]]:
+    """The words, each of which must come back from an array as it was."""
+    for block, _ in zip(sheet.words(), encoded_words(sheet, path, trouble_in_arrays), strict=True):
+        yield block
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    return archive.open(f"{name}.npy", "w", force_zip64=True)
 
 
 NPZ = Format("npz", (".npz",), recognise, read, write)

@@ -16,6 +16,7 @@ from calque.formats.muse import MUSE
 from calque.formats.npy import NPY
 from calque.formats.npz import NPZ
 from calque.formats.safetensors import SAFETENSORS
+from calque.formats.sheet import Sheet, sheet_of
 from calque.formats.word2vec import WORD2VEC
 from calque.formats.word2vec_binary import WORD2VEC_BINARY
 from calque.space import Space
@@ -45,15 +46,16 @@ def sniff(path: str | os.PathLike[str]) -> str:
     return found
 
 
-def write(space: Space, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a space; the format is that of the suffix where none is named. The file appears whole or not at all.
+def write(space: Space | Sheet, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Write a space, which may come in blocks; the format is that of the suffix where none is named.
 
-    A name that ends in ``.gz`` is compressed, for text and word2vec binary. Only npz and safetensors keep counts.
+    The file appears whole or not at all. A name that ends in ``.gz`` is compressed, for text and word2vec binary.
+    Only npz and safetensors keep counts.
     """
-    _writer(Path(path), format)(space, Path(path))
+    _writer(Path(path), format)(sheet_of(space) if isinstance(space, Space) else space, Path(path))
 
 
-def _writer(path: Path, name: str | None) -> Callable[[Space, Path], None]:
+def _writer(path: Path, name: str | None) -> Callable[[Sheet, Path], None]:
     chosen = named(name) if name else _by_suffix(path)
     if chosen.write is None:
         raise FormatError(f"{path}: {chosen.name!r} can only be read; write one of {', '.join(_writable())}")

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from calque.errors import FormatError
-from calque.formats.files import Head, in_one_line, replacing
+from calque.formats.files import Head, in_one_line, output
 from calque.formats.format import Format, Request
 from calque.formats.rows import Harvest, Rows
+from calque.formats.sheet import Sheet
 from calque.formats.spelling import encoded_words, trouble_in_lists
 from calque.formats.text import decode
-from calque.space import Space
 
 LENGTH_SIZE = 8
 BLOCK_ROWS = 4096
+_LETTER = np.dtype(np.uint8)
+_NAMES = {"|u1": "U8", "<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64"}
+_Tensor = tuple[str, np.dtype[Any], tuple[int, ...]]
 
 
 def recognise(head: Head) -> bool:
@@ -72,24 +77,50 @@ def _check_shape(shape: list[int], words: int, counts: list[float] | None, path:
         raise FormatError(f"{path}: {words} words but {len(counts)} counts, expected as many")
 
 
-def write(space: Space, path: Path) -> None:
-    """Write words, vectors and, where they are known, counts."""
-    joined = b"\n".join(encoded_words(space, path, trouble_in_lists))
-    tensors = {"vectors": space.vectors, "words": torch.frombuffer(bytearray(joined), dtype=torch.uint8)}
-    if space.counts is not None:
-        tensors["counts"] = space.counts
-    with replacing(path) as beside:
-        beside.touch()
-        mode = beside.stat().st_mode
-        _save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, beside, path)
-        beside.chmod(mode)  # safetensors makes files that only their owner may read
+def write(sheet: Sheet, path: Path) -> None:
+    """Write words, vectors and, where they are known, counts, as the safetensors library would.
+
+    It lays larger numbers before smaller ones, and can only write what is in memory as a whole.
+    """
+    letters = sum(len(word) + 1 for block in encoded_words(sheet, path, trouble_in_lists) for word in block) - 1
+    tensors: list[_Tensor] = [
+        ("vectors", np.dtype("<f4"), (sheet.count, sheet.dimension)),
+        ("words", _LETTER, (letters,)),
+    ]
+    if sheet.counts is not None:
+        tensors.append(("counts", sheet.counts.dtype, sheet.counts.shape))
+    tensors.sort(key=lambda each: (-each[1].itemsize, each[0]))
+    contents = {"vectors": _vectors, "words": _words, "counts": _counts}
+    with output(path) as stream:
+        stream.write(_header(tensors))
+        for name, _, _ in tensors:
+            contents[name](stream, sheet)
 
 
-def _save(tensors: dict[str, Tensor], beside: Path, path: Path) -> None:
-    try:
-        save_file(tensors, beside)
-    except SafetensorError as error:
-        raise FormatError(f"{path}: cannot be written ({in_one_line(error)}); check the disk") from error
+def _header(tensors: Sequence[_Tensor]) -> bytes:
+    """The table of contents, filled up with blanks to a multiple of eight bytes."""
+    told, begin = {}, 0
+    for name, kind, shape in tensors:
+        end = begin + kind.itemsize * math.prod(shape)
+        told[name] = {"dtype": _NAMES[kind.str], "shape": list(shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(told, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % LENGTH_SIZE)
+    return len(text).to_bytes(LENGTH_SIZE, "little") + text
+
+
+def _vectors(stream: IO[bytes], sheet: Sheet) -> None:
+    for block in sheet.vectors():
+        stream.write(block.astype("<f4", copy=False).tobytes())
+
+
+def _words(stream: IO[bytes], sheet: Sheet) -> None:
+    for number, block in enumerate(sheet.words()):
+        stream.write(b"\n" * (number > 0) + "\n".join(block).encode("utf-8", "surrogateescape"))
+
+
+def _counts(stream: IO[bytes], sheet: Sheet) -> None:
+    stream.write(b"" if sheet.counts is None else sheet.counts.tobytes())
 
 
 SAFETENSORS = Format("safetensors", (".safetensors",), recognise, read, write)

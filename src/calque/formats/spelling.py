@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from calque.errors import FormatError
 from calque.formats.numerals import ends_in_number
-from calque.space import Space
+from calque.formats.sheet import Sheet
 
 
-def encoded_words(space: Space, path: Path, trouble: Callable[[bytes], str]) -> list[bytes]:
-    """The words as bytes; FormatError for the first that this format could not give back, with the trouble named."""
-    return [_encoded(word, path, trouble) for word in space.words]
+def encoded_words(sheet: Sheet, path: Path, trouble: Callable[[bytes], str]) -> Iterator[list[bytes]]:
+    """Blocks of words as bytes; FormatError for one that this format could not give back, with the trouble named."""
+    for block in sheet.words():
+        yield [_encoded(word, path, trouble) for word in block]
 
 
 def _encoded(word: str, path: Path, trouble: Callable[[bytes], str]) -> bytes:

@@ -7,14 +7,13 @@ Unicode whitespace, and even spaces. Bytes that are not UTF-8 survive as surroga
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from calque.errors import FormatError
 from calque.formats.decimals import decimals
@@ -22,7 +21,6 @@ from calque.formats.numerals import BLANK, NUMBER, SEPARATOR, ends_in_fraction, 
 from calque.formats.rows import Rows, Vectors
 
 BLOCK_SIZE = 1 << 20
-BLOCK_ROWS = 1024
 LONGEST_LINE = 1 << 26
 NEWLINE, RETURN, SPACE, TAB = b"\n\r \t"
 
@@ -189,13 +187,11 @@ def _wrong_length(text: bytes, layout: Layout, where: str) -> FormatError:
     )
 
 
-def write_lines(stream: IO[bytes], words: list[bytes], vectors: Tensor) -> None:
-    """One line a word, in blocks. With nine significant digits every float32 is read back exactly."""
-    pattern = b" %.9g" * vectors.shape[1] + b"\n"
-    for start in range(0, len(words), BLOCK_ROWS):
-        values = vectors[start : start + BLOCK_ROWS].detach().cpu().tolist()
-        block = zip(words[start : start + BLOCK_ROWS], values, strict=True)
-        stream.write(b"".join([word + pattern % tuple(row) for word, row in block]))
+def write_lines(stream: IO[bytes], words: Iterable[list[bytes]], vectors: Iterable[Vectors]) -> None:
+    """One line a word, block by block. With nine significant digits every float32 is read back exactly."""
+    for some, block in zip(words, vectors, strict=True):
+        pattern = b" %.9g" * block.shape[1] + b"\n"
+        stream.write(b"".join([word + pattern % tuple(row) for word, row in zip(some, block.tolist(), strict=True)]))
 
 
 def decode(word: bytes) -> str:

@@ -13,9 +13,9 @@ from calque.formats.files import Head, open_plain, output
 from calque.formats.format import Format, Request
 from calque.formats.numerals import NUMBER, SEPARATOR, has_control_bytes, header
 from calque.formats.rows import Harvest, Rows, plural
+from calque.formats.sheet import Sheet
 from calque.formats.spelling import encoded_words, trouble_in_text
 from calque.formats.text import Layout, read_rows, shown, write_lines
-from calque.space import Space
 
 LONGEST_HEADER = 1 << 16
 
@@ -58,12 +58,11 @@ def count_notes(said: int, held: int) -> tuple[str, ...]:
     return () if said == held else (f"the header says {plural(said, 'word')}, the file holds {held}",)
 
 
-def write(space: Space, path: Path) -> None:
+def write(sheet: Sheet, path: Path) -> None:
     """Write a header and a line for each word; float32 values survive exactly, counts are not kept."""
-    words = encoded_words(space, path, trouble_in_text)
     with output(path) as stream:
-        stream.write(f"{len(space)} {space.dimension}\n".encode())
-        write_lines(stream, words, space.vectors)
+        stream.write(f"{sheet.count} {sheet.dimension}\n".encode())
+        write_lines(stream, encoded_words(sheet, path, trouble_in_text), sheet.vectors())
 
 
 WORD2VEC = Format("word2vec", (".vec", ".txt", ".w2v"), recognise, read, write, gzipped=True, kept=True)

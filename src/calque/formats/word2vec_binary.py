@@ -13,11 +13,11 @@ from calque.formats.files import Head, open_plain, output
 from calque.formats.format import Format, Request
 from calque.formats.numerals import has_control_bytes, header
 from calque.formats.rows import Harvest, Rows, Vectors
+from calque.formats.sheet import Sheet
 from calque.formats.spelling import encoded_words, trouble_in_binary
 from calque.formats.text import decode, shown
 from calque.formats.word2vec import LONGEST_HEADER, count_notes, parse_header
 from calque.formats.word2vec import recognise as recognise_text
-from calque.space import Space
 
 BLOCK_SIZE = 1 << 20
 LONGEST_WORD = 1 << 16
@@ -83,13 +83,14 @@ def _entries(buffer: bytes, dimension: int) -> tuple[list[str], Vectors, bytes]:
     return words, vectors.reshape(len(words), dimension), buffer[place:]
 
 
-def write(space: Space, path: Path) -> None:
+def write(sheet: Sheet, path: Path) -> None:
     """Write as the original word2vec tool does, with a line end after each vector; counts are not kept."""
-    words = encoded_words(space, path, trouble_in_binary)
+    words = encoded_words(sheet, path, trouble_in_binary)
     with output(path) as stream:
-        stream.write(f"{len(space)} {space.dimension}\n".encode())
-        for word, vector in zip(words, space.vectors, strict=True):
-            stream.write(word + b" " + vector.detach().cpu().numpy().astype("<f4").tobytes() + b"\n")
+        stream.write(f"{sheet.count} {sheet.dimension}\n".encode())
+        for some, block in zip(words, sheet.vectors(), strict=True):
+            rows = zip(some, block.astype("<f4", copy=False), strict=True)
+            stream.write(b"".join([word + b" " + vector.tobytes() + b"\n" for word, vector in rows]))
 
 
 WORD2VEC_BINARY = Format("word2vec-binary", (".bin",), recognise, read, write, gzipped=True, kept=True)
