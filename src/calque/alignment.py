@@ -15,6 +15,7 @@ from torch import Tensor
 from calque import store
 from calque.card import model_card
 from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
+from calque.induced import CONSIDERED, Choices, Entry, judged
 from calque.lookup import Candidate, Translation, similar
 from calque.maps import LinearMap
 from calque.retrieval import Neighbours, find, neighbours
@@ -24,18 +25,6 @@ from calque.verdict import Verdict
 
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of an induced dictionary."""
-
-    source: str
-    target: str
-    confidence: float
-    """Between 0 and 1: how far each word prefers the other to its next nine candidates, both ways."""
-    mutual: bool
-    """Whether each is the other's best translation."""
 
 
 @dataclass(frozen=True)
@@ -138,16 +127,14 @@ class Alignment:
 
     def lexicon(self, every: bool = False) -> list[Entry]:
         """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best."""
-        there = self.neighbours(self.source.vectors, 10)
-        back = self.neighbours(self.spaces(back=True)[0].vectors, 10, back=True)
-        sure_there, sure_back = _preference(there), _preference(back)
-        best, returned = there.indices[:, 0], back.indices[:, 0]
-        mutual = returned[best] == torch.arange(len(best))
-        confidence = torch.where(mutual, (sure_there * sure_back[best]).sqrt(), sure_there / 2)
+        there, back = (
+            Choices.of(self.neighbours(self.spaces(back)[0].vectors, CONSIDERED, back)) for back in (False, True)
+        )
+        confidence, mutual = judged(there, back)
         return [
             Entry(word, self.target.words[row], sure, both)
             for word, row, sure, both in zip(
-                self.source.words, best.tolist(), confidence.tolist(), mutual.tolist(), strict=True
+                self.source.words, there.best.tolist(), confidence.tolist(), mutual.tolist(), strict=True
             )
             if both or every
         ]
@@ -214,11 +201,6 @@ def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:
     except UnknownWordError as error:
         unknown = next(word for word in words if word not in space)
         raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
-
-
-def _preference(found: Neighbours) -> Tensor:
-    """The share that the best of the candidates takes of all ten, by softmax."""
-    return torch.softmax(10.0 * found.scores, dim=1)[:, 0]
 
 
 def _config(alignment: Alignment) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from calque.errors import RunError, SettingsError, UnknownWordError
 Array = npt.NDArray[np.float32]
 SCALES = {"nn": 1.0, "csls": 2.0}
 """The retrievals whose penalties a run keeps, with what they multiply a cosine by (retrieval.py)."""
+KINDS = {"F32": "<f4", "F64": "<f8"}
+"""Vectors and penalties, and counts, as a run keeps them."""
 AT_ONCE = 64
 """Words asked about together: what is held in memory is their similarities to all candidates."""
 SEARCHED = 50_000
@@ -66,7 +68,7 @@ class Lookup:
     @property
     def verdict(self) -> str:
         """aligned, doubtful or failed."""
-        return str(self._kept("verdict", "label"))
+        return str(self.told("verdict", "label"))
 
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
@@ -88,10 +90,10 @@ class Lookup:
         self, rows: list[int], asking: str, asked: str, k: int, back: bool, retrieval: str
     ) -> list[Translation]:
         way = "back." if back and "back.source" in self.tensors else ""
-        queries, candidates = self._tensor(f"{way}{asking}")[rows], self._tensor(f"{way}{asked}")
+        queries, candidates = self.tensor(f"{way}{asking}")[rows], self.tensor(f"{way}{asked}")
         scores = SCALES[retrieval] * (queries @ candidates.T)
         if retrieval == "csls":
-            scores -= self._tensor("csls.backward" if back else "csls.forward")
+            scores -= self.tensor("csls.backward" if back else "csls.forward")
         k = min(k, scores.shape[1])
         best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
         found = []
@@ -105,7 +107,7 @@ class Lookup:
         row = self._index[side].get(word)
         if row is None:
             words = self._words(side)
-            name = self._kept("names", side)
+            name = self.told("names", side)
             where = f"{name}: " if name else ""
             raise UnknownWordError(f"{where}{word!r} is not among the {len(words)} words{similar(word, words)}")
         return row
@@ -118,8 +120,8 @@ class Lookup:
         both = {side: store.read_lines(self.folder / f"words.{side}.txt") for side in ("source", "target")}
         kept = {"source": ("source", "csls.backward"), "target": ("target", "csls.forward")}
         for side, words in both.items():
-            if any(len(self._tensor(name)) != len(words) for name in kept[side]):
-                raise self._damaged(f"words.{side}.txt, vectors and penalties are not equally many")
+            if any(len(self.tensor(name)) != len(words) for name in kept[side]):
+                raise self.damaged(f"words.{side}.txt, vectors and penalties are not equally many")
         return both
 
     @cached_property
@@ -127,23 +129,26 @@ class Lookup:
         index = {side: {word: row for row, word in enumerate(words)} for side, words in self._both.items()}
         for side, rows in index.items():
             if len(rows) != len(self._both[side]):
-                raise self._damaged(f"a word stands in words.{side}.txt twice")
+                raise self.damaged(f"a word stands in words.{side}.txt twice")
         return index
 
-    def _tensor(self, name: str) -> Array:
+    def tensor(self, name: str) -> Array:
+        """What the run keeps under this name; RunError where it does not."""
         if name not in self.tensors:
-            raise self._damaged(f"no {name!r} in it")
+            raise self.damaged(f"no {name!r} in it")
         return self.tensors[name]
 
-    def _kept(self, *names: str) -> Any:
+    def told(self, *names: str) -> Any:
+        """What the configuration says; RunError where it does not."""
         kept: Any = self.config
         for name in names:
             if not isinstance(kept, Mapping) or name not in kept:
-                raise self._damaged(f"no {name!r} in it")
+                raise self.damaged(f"no {name!r} in it")
             kept = kept[name]
         return kept
 
-    def _damaged(self, how: str) -> RunError:
+    def damaged(self, how: str) -> RunError:
+        """The error for a folder that is not as it was written."""
         return RunError(f"{self.folder}: the run folder is damaged or of another version: {how}")
 
 
@@ -154,7 +159,7 @@ def similar(word: str, words: Sequence[str]) -> str:
 
 
 def mapped_tensors(path: Path) -> dict[str, Array]:
-    """The float32 tensors of a safetensors file, each mapped into memory and read where it is touched."""
+    """The tensors of floats in a safetensors file, each mapped into memory and read where it is touched."""
     try:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
@@ -162,7 +167,7 @@ def mapped_tensors(path: Path) -> dict[str, Array]:
         return {
             name: _mapped(path, 8 + length, told)
             for name, told in header.items()
-            if name != "__metadata__" and told["dtype"] == "F32"
+            if name != "__metadata__" and told["dtype"] in KINDS
         }
     except OSError as error:
         raise RunError(f"{path}: cannot be read ({error.strerror}); expected a run made by 'calque align'") from error
@@ -172,6 +177,7 @@ def mapped_tensors(path: Path) -> dict[str, Array]:
 
 def _mapped(path: Path, begin: int, told: Mapping[str, Any]) -> Array:
     first, last = told["data_offsets"]
-    if last - first != 4 * math.prod(told["shape"]) or begin + last > path.stat().st_size:
+    kind = np.dtype(KINDS[told["dtype"]])
+    if last - first != kind.itemsize * math.prod(told["shape"]) or begin + last > path.stat().st_size:
         raise ValueError("a tensor reaches beyond the end")
-    return np.memmap(path, np.dtype("<f4"), "r", begin + first, tuple(told["shape"]))
+    return np.memmap(path, kind, "r", begin + first, tuple(told["shape"]))

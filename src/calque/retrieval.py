@@ -6,7 +6,7 @@ word depends on all source words, not on the query. So a penalty is computed onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -155,6 +155,28 @@ def neighbours(queries: Tensor, target: Tensor, k: int, retrieval: Retrieval, pe
         for rows in blocks(len(queries), len(target))
     ]
     return _joined(best, queries, k)
+
+
+def neighbours_among(
+    queries: Tensor, candidates: Iterable[Tensor], penalty: Tensor, k: int, retrieval: Retrieval
+) -> Neighbours:
+    """The same where the candidates come block by block, and need not be in memory together."""
+    best, begin = (
+        Neighbours(queries.new_zeros((len(queries), 0), dtype=torch.long), queries.new_zeros((len(queries), 0))),
+        0,
+    )
+    for block in candidates:
+        found = neighbours(queries, block, k, retrieval, penalty[begin : begin + len(block)])
+        best = _better(best, Neighbours(found.indices + begin, found.scores), k)
+        begin += len(block)
+    return best
+
+
+def _better(one: Neighbours, other: Neighbours, k: int) -> Neighbours:
+    """The ``k`` best of both."""
+    scores = torch.cat([one.scores, other.scores], dim=1)
+    best = scores.topk(min(k, scores.shape[1]), dim=1)
+    return Neighbours(torch.cat([one.indices, other.indices], dim=1).gather(1, best.indices), best.values)
 
 
 def mutual(source: Tensor, target: Tensor, retrieval: Retrieval) -> Pairs:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,10 +76,16 @@ def _put_in_place(fresh: Path, path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A text file that appears whole: written beside, then renamed. Bytes that were not UTF-8 stay as they were."""
+    """A text file that appears whole."""
+    _write_pieces(path, [text])
+
+
+def _write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Written beside, then renamed. Bytes that were not UTF-8 stay as they were."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+        with beside.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+            stream.writelines(pieces)
         beside.replace(path)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -92,12 +98,15 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=True) + "\n")
 
 
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """One string a line; a line feed within one is refused, since it would come back as two."""
-    broken = next((line for line in lines if "\n" in line), None)
-    if broken is not None:
-        raise RunError(f"{path}: {broken!r} holds a line feed, and cannot stand on one line; rename or remove it")
-    write_text(path, "".join(f"{line}\n" for line in lines))
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """One string a line, as they come; a line feed within one is refused, since it would come back as two."""
+    _write_pieces(path, (_line(path, line) for line in lines))
+
+
+def _line(path: Path, line: str) -> str:
+    if "\n" in line:
+        raise RunError(f"{path}: {line!r} holds a line feed, and cannot stand on one line; rename or remove it")
+    return f"{line}\n"
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

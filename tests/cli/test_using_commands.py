@@ -343,16 +343,19 @@ def _reword(run: Path) -> None:
 
 
 class TestDamagedRuns:
-    @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-    def test_a_damaged_run(self, refused: Callable[..., str], run_copy: Path, damage: Callable[[Path], object]) -> None:
-        damage(run_copy)
-        assert str(run_copy) in refused("lexicon", run_copy)
+    @pytest.mark.parametrize("name", DAMAGES)
+    def test_a_damaged_run(self, refused: Callable[..., str], run_copy: Path, files: Any, name: str) -> None:
+        DAMAGES[name](run_copy)
+        assert str(run_copy) in refused("evaluate", run_copy, "--lexicon", files.lexicon)
 
-    @pytest.mark.parametrize("name", [name for name in DAMAGES if "maps" not in name])
-    def test_a_look_up_in_a_damaged_run(self, refused: Callable[..., str], run_copy: Path, name: str) -> None:
-        """It needs no maps, and everything else."""
+    @pytest.mark.parametrize("name", [name for name in DAMAGES if "maps" not in name or "of vectors" in name])
+    def test_what_needs_no_maps_needs_everything_else(
+        self, refused: Callable[..., str], run_copy: Path, tmp_path: Path, name: str
+    ) -> None:
         DAMAGES[name](run_copy)
         assert str(run_copy) in refused("translate", run_copy, "fuente0040")
+        assert str(run_copy) in refused("lexicon", run_copy)
+        assert str(run_copy) in refused("export", run_copy, "-o", tmp_path / "out")
 
     @pytest.mark.parametrize(
         "command",

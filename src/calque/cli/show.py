@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ WIDTH = 100
 def as_json(value: Any) -> None:
     """One JSON object on stdout."""
     print(json.dumps(value, ensure_ascii=True))
+
+
+def as_long_json(told: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:
+    """The same, with one more list in it whose items are printed as they come."""
+    sys.stdout.write(f'{json.dumps(told)[:-1]}, "{name}": [')
+    for number, each in enumerate(items):
+        sys.stdout.write((", " if number else "") + json.dumps(each, ensure_ascii=True))
+    sys.stdout.write("]}\n")
 
 
 def verdict(alignment: Alignment) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calque import store
@@ -13,6 +18,7 @@ from calque.lookup import AT_ONCE, SCALES, Lookup, Translation
 if TYPE_CHECKING:
     from calque.alignment import Alignment
     from calque.cli.commands import Common, Export, MakeLexicon, Translate
+    from calque.streaming import Induced, StreamedRun
 
 SUFFIXES = {"vec": ("word2vec", ".vec"), "bin": ("word2vec-binary", ".bin"), "npz": ("npz", ".npz")}
 SUFFIXES["safetensors"] = ("safetensors", ".safetensors")
@@ -81,21 +87,26 @@ def lexicon(command: MakeLexicon) -> int:
     """Induce the dictionary and write it."""
     if command.output is not None and command.output.exists() and not command.overwrite:
         raise FormatError(f"{command.output}: is already there; choose another name, or pass --overwrite to replace it")
-    entries = _loaded(command).lexicon(command.every)
-    lines = [f"{each.source}\t{each.target}\t{each.confidence:.4f}" for each in entries]
+    from calque.streaming import induce
+
+    with _streamed(command) as run:
+        _write_lexicon(command, induce(run, command.every))
+    return 0
+
+
+def _write_lexicon(command: MakeLexicon, entries: Induced) -> None:
+    lines = (f"{each.source}\t{each.target}\t{each.confidence:.4f}" for each in entries)
+    told = {"count": len(entries), "file": None if command.output is None else str(command.output)}
     if command.output is not None:
         store.write_lines(command.output, lines)
-    if command.json:
-        pairs = [
-            {"source": e.source, "target": e.target, "confidence": e.confidence, "mutual": e.mutual} for e in entries
-        ]
-        told = {"count": len(entries), "file": None if command.output is None else str(command.output)}
-        show.as_json(told if command.output is not None else told | {"entries": pairs})
+    if command.json and command.output is None:
+        show.as_long_json(told, "entries", map(dataclasses.asdict, entries))
+    elif command.json:
+        show.as_json(told)
     elif command.output is None:
-        print("\n".join(lines))
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     else:
         print(f"{len(entries)} pairs: {command.output}")
-    return 0
 
 
 def export(command: Export) -> int:
@@ -106,22 +117,42 @@ def export(command: Export) -> int:
 
     if not command.pair and is_family(command.folder):
         return families.export(command, *SUFFIXES[command.format])
-    alignment = _loaded(command)
     name, suffix = SUFFIXES[command.format]
-    with store.whole_folder(command.output, command.overwrite, mark="export.json") as folder:
-        write(alignment.source, folder / f"source{suffix}", format=name)
-        write(alignment.target, folder / f"target{suffix}", format=name)
-        told = {"run": str(command.folder), "source": alignment.source.name, "target": alignment.target.name}
-        store.write_json(folder / "export.json", told | {"verdict": alignment.verdict.label})
-    files = [str(command.output / f"{side}{suffix}") for side in ("source", "target")]
+    with (
+        _streamed(command) as run,
+        store.whole_folder(command.output, command.overwrite, mark="export.json") as folder,
+    ):
+        sheets = {side: run.sheet(side) for side in ("source", "target")}
+        for side, sheet in sheets.items():
+            write(sheet, folder / f"{side}{suffix}", format=name)
+        told = {"run": str(command.folder)} | {side: run.name(side) for side in sheets}
+        store.write_json(folder / "export.json", told | {"verdict": run.verdict})
+    files = [str(command.output / f"{side}{suffix}") for side in sheets]
     if command.json:
-        show.as_json({"files": files, "words": [len(alignment.source), len(alignment.target)]})
+        show.as_json({"files": files, "words": [sheet.count for sheet in sheets.values()]})
     else:
         print("\n".join(files))
     return 0
 
 
-def _loaded(command: Translate | MakeLexicon | Export) -> Alignment:
+@contextmanager
+def _streamed(command: MakeLexicon | Export) -> Iterator[StreamedRun]:
+    """A run to be read block by block; that of two languages of a family is written aside first."""
+    from calque.streaming import StreamedRun
+
+    with tempfile.TemporaryDirectory() as aside:
+        folder = command.folder
+        if command.pair:
+            from calque.cli.families import alignment_in
+
+            folder = Path(aside) / "pair"
+            alignment_in(command.folder, command.pair).save(folder)
+        run = StreamedRun.open(folder)
+        _warn(command, run.verdict)
+        yield run
+
+
+def _loaded(command: Translate) -> Alignment:
     from calque.cli.families import alignment_in
 
     alignment = alignment_in(command.folder, command.pair)
