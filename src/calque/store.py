@@ -186,7 +186,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise RunError(f"{path}: cannot be read ({error}); the run folder is damaged") from error
 
 
-def read_some_tensors(path: Path, names: Sequence[str]) -> dict[str, Tensor]:
+def read_some_tensors(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
     """Those of these tensors that a safetensors file holds, and no other is read."""
     from safetensors import SafetensorError, safe_open
 

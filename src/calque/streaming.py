@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from calque.approximate import Recall, build, tuned
 from calque.errors import RunError
 from calque.formats import Sheet
 from calque.formats.sheet import BLOCK_ROWS
@@ -53,6 +54,14 @@ class Vectors:
         if len(read) != many * width or not np.isfinite(read).all():
             raise RunError(f"{self.path}: holds NaN, infinite or too few values; the run folder is damaged")
         return read.reshape(many, width)
+
+    def pick(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Some rows anywhere, by a map of the file: what was touched stays in memory as long as there is room."""
+        return np.asarray(self._mapped[rows])
+
+    @cached_property
+    def _mapped(self) -> Array:
+        return np.memmap(self.path, np.dtype("<f4"), "r", self.offset, self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +146,11 @@ class StreamedRun:
         """What CSLS holds against each candidate: four bytes a word."""
         return torch.from_numpy(np.array(self.run.tensor("csls.backward" if back else "csls.forward")))
 
+    def meeting(self, back: bool) -> tuple[Vectors, Vectors, Tensor]:
+        """The language that asks, the one that answers, and the penalties of its words."""
+        asking, asked = reversed(SIDES) if back else SIDES
+        return self.vectors(asking, back), self.vectors(asked, back), self.penalty(back)
+
     def counts(self, side: str) -> npt.NDArray[Any] | None:
         """How often each word was seen; None where nobody knows."""
         kept = self.run.tensors.get(f"{side}.counts")
@@ -196,14 +210,25 @@ class Induced:
 
 def induce(run: StreamedRun, every: bool = False) -> Induced:
     """The induced dictionary, most frequent source word first, as ``Alignment.lexicon`` has it."""
-    there, back = (exact_choices(run, back) for back in (False, True))
+    there, back = (_exact(*run.meeting(back)) for back in (False, True))
     return Induced(run, there.best, *judged(there, back), every)
 
 
-def exact_choices(run: StreamedRun, back: bool) -> Choices:
+def induce_approximately(run: StreamedRun, every: bool = False) -> tuple[Induced, tuple[Recall, Recall]]:
+    """The same by an index for each direction, and what share of the exact answers each of them finds."""
+    there, recall = _approximate(*run.meeting(back=False))
+    back, returned = _approximate(*run.meeting(back=True))
+    return Induced(run, there.best, *judged(there, back), every), (recall, returned)
+
+
+def _approximate(queries: Vectors, candidates: Vectors, penalty: Tensor) -> tuple[Choices, Recall]:
+    index, recall = tuned(build(candidates, penalty), queries)
+    blocks = map(torch.from_numpy, queries.blocks(QUERIES))
+    return Choices.joined(Choices.of(index.neighbours(block, CONSIDERED)) for block in blocks), recall
+
+
+def _exact(queries: Vectors, candidates: Vectors, penalty: Tensor) -> Choices:
     """Every word's best candidate by CSLS: a block of queries, and all candidates block by block for it."""
-    asking, asked = reversed(SIDES) if back else SIDES
-    queries, candidates, penalty = run.vectors(asking, back), run.vectors(asked, back), run.penalty(back)
     return Choices.joined(
         Choices.of(
             neighbours_among(

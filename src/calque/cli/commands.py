@@ -210,6 +210,8 @@ class MakeLexicon(Common):
     """Which two languages, of a run that 'calque align-many' made."""
     every: bool = False
     """The best translation of every source word, not only of pairs that choose each other."""
+    approximate: bool = False
+    """Search with an index, for very large runs: faster and nearly exact, with the share it finds measured and told."""
     overwrite: bool = False
     """Replace the file if it is there."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calque import store
 from calque.cli import show
@@ -87,16 +87,14 @@ def lexicon(command: MakeLexicon) -> int:
     """Induce the dictionary and write it."""
     if command.output is not None and command.output.exists() and not command.overwrite:
         raise FormatError(f"{command.output}: is already there; choose another name, or pass --overwrite to replace it")
-    from calque.streaming import induce
-
     with _streamed(command) as run:
-        _write_lexicon(command, induce(run, command.every))
+        _write_lexicon(command, *_induced(command, run))
     return 0
 
 
-def _write_lexicon(command: MakeLexicon, entries: Induced) -> None:
+def _write_lexicon(command: MakeLexicon, entries: Induced, recall: Mapping[str, Any]) -> None:
     lines = (f"{each.source}\t{each.target}\t{each.confidence:.4f}" for each in entries)
-    told = {"count": len(entries), "file": None if command.output is None else str(command.output)}
+    told = {"count": len(entries), "file": None if command.output is None else str(command.output), **recall}
     if command.output is not None:
         store.write_lines(command.output, lines)
     if command.json and command.output is None:
@@ -107,6 +105,23 @@ def _write_lexicon(command: MakeLexicon, entries: Induced) -> None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
     else:
         print(f"{len(entries)} pairs: {command.output}")
+
+
+def _induced(command: MakeLexicon, run: StreamedRun) -> tuple[Induced, dict[str, Any]]:
+    """The dictionary, and where it is approximate what is to be known about that."""
+    from calque.streaming import induce, induce_approximately
+
+    if not command.approximate:
+        return induce(run, command.every), {}
+    entries, recalls = induce_approximately(run, command.every)
+    told = {}
+    for way, each in zip(("there", "back"), recalls, strict=True):
+        command.say(
+            f"approximate search {way}: {each.right} of {each.sampled} words sampled find what an exact search finds "
+            f"(recall@1 {each.share:.3f}; {each.probes} of {each.lists} lists looked through)"
+        )
+        told[way] = {"recall": each.share, **dataclasses.asdict(each)}
+    return entries, {"approximate": told}
 
 
 def export(command: Export) -> int:
