@@ -34,12 +34,12 @@ ifdef FULL
 ACCURACY := --seeds 20
 VERDICT := --nulls 207 --reals 340
 SPEED := --recipes default,artetxe2018,paper --most-words 200000
-LARGE := --words 200000 --read 200000
+LARGE := --words 200000 --read 200000 --stream 200000 --approximate 2500000
 else
 ACCURACY := --seeds 1 --pairs we-z:es-en,we-z:it-en,we-z:zh-en,sample
 VERDICT := --nulls 2 --reals 8 --seconds 60
 SPEED := --recipes default --most-words 5000 --most-dimensions 100
-LARGE := --words 20000 --read 10000
+LARGE := --words 20000 --read 10000 --stream 40000 --approximate 20000
 endif
 
 bench: .venv/ready

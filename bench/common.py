@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,18 @@ import torch
 from calque.space import Space
 
 CALQUE = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
+MEASURED = """
+import atexit, sys
+place = sys.argv.pop(1)
+def leave():
+    with open("/proc/self/status") as told, open(place, "w") as kept:
+        kept.write(next(line for line in told if line.startswith("VmHWM")).split()[1])
+atexit.register(leave)
+from calque.cli.main import entry
+entry()
+"""
+"""The command, which leaves the most KiB it held in a file. What the system counts for a child begins with the peak of
+the process that started it, and would often be no more than that."""
 RESULTS = Path("build") / "bench"
 """Where every benchmark leaves its table, as Markdown and as JSON."""
 
@@ -91,15 +103,14 @@ class Ended:
 
 def command(*arguments: str, right: Sequence[int] = (0,)) -> Ended:
     """`calque` with these arguments and --json, the whole of it timed; anything but the right exit codes ends us."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as told:
+    with tempfile.NamedTemporaryFile("r") as held:
         began = time.monotonic()
-        process = subprocess.Popen([*CALQUE, *arguments, "--json"], stdout=out, stderr=told)
-        _, status, used = os.wait4(process.pid, 0)
-        seconds, code = time.monotonic() - began, os.waitstatus_to_exitcode(status)
-        out.seek(0), told.seek(0)
-        if code not in right:
-            sys.exit(f"calque {' '.join(arguments)} ended with {code}: {told.read()}")
-        return Ended(json.loads(out.read()), seconds, used.ru_maxrss / 1024)
+        asked = [sys.executable, "-c", MEASURED, held.name, *arguments, "--json"]
+        ended = subprocess.run(asked, capture_output=True, text=True, check=False)
+        seconds = time.monotonic() - began
+        if ended.returncode not in right:
+            sys.exit(f"calque {' '.join(arguments)} ended with {ended.returncode}: {ended.stderr}")
+        return Ended(json.loads(ended.stdout), seconds, float(held.read()) / 1024)
 
 
 def clustered(words: int, dimension: int, generator: torch.Generator, clusters: int = 200) -> torch.Tensor:
@@ -111,7 +122,7 @@ def clustered(words: int, dimension: int, generator: torch.Generator, clusters: 
     return centres[members] + torch.randn(words, dimension, generator=generator) * spectrum
 
 
-def copies(words: int, dimension: int, blur: float, seed: int) -> tuple[Space, Space]:
+def copies(words: int, dimension: int, blur: float, seed: int, turned: bool = True) -> tuple[Space, Space]:
     """Two blurred copies of one space, the second turned: row i is the translation of row i."""
     generator = torch.Generator().manual_seed(seed)
     vectors = clustered(words, dimension, generator)
@@ -119,4 +130,27 @@ def copies(words: int, dimension: int, blur: float, seed: int) -> tuple[Space, S
     one, other = (vectors + noise * torch.randn(vectors.shape, generator=generator) for _ in range(2))
     turn = torch.linalg.qr(torch.randn(dimension, dimension, generator=generator)).Q
     names = [[f"{side}{row}" for row in range(words)] for side in ("one", "other")]
-    return Space.of(names[0], one, name="one"), Space.of(names[1], other @ turn, name="other")
+    return Space.of(names[0], one, name="one"), Space.of(names[1], other @ turn if turned else other, name="other")
+
+
+def blurred_files(place: Path, words: int, dimension: int, blur: float, seed: int) -> list[Path]:
+    """Two blurred copies of one space in files of bare float32, made a block at a time: for millions of words."""
+    generator = torch.Generator().manual_seed(seed)
+    paths = [place / f"{side}.f32" for side in ("one", "other")]
+    with paths[0].open("wb") as one, paths[1].open("wb") as other:
+        for vectors in _clustered_blocks(words, dimension, generator):
+            noise = blur * float(vectors.norm(dim=1).mean()) / dimension**0.5
+            for stream in (one, other):
+                (vectors + noise * torch.randn(vectors.shape, generator=generator)).numpy().tofile(stream)
+    return paths
+
+
+def _clustered_blocks(words: int, dimension: int, generator: torch.Generator) -> Iterator[torch.Tensor]:
+    """Ten times as many clusters as `clustered` has, the same ones in every block."""
+    spectrum = torch.arange(1, dimension + 1) ** -0.5
+    centres = torch.randn(2000, dimension, generator=generator) * spectrum
+    shares = torch.arange(1.0, 2001.0) ** -0.7
+    for begin in range(0, words, 50_000):
+        many = min(50_000, words - begin)
+        members = torch.multinomial(shares, many, replacement=True, generator=generator)
+        yield centres[members] + torch.randn(many, dimension, generator=generator) * spectrum

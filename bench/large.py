@@ -1,7 +1,7 @@
-"""Full-size vocabularies: reading, aligning, retrieving and looking up, each as a ratio to a rival or a limit.
+"""Full-size vocabularies: reading, aligning, retrieving, writing and looking up, each as a ratio to a rival or a limit.
 
     python bench/large.py
-    python bench/large.py --words 200000 --read 200000
+    python bench/large.py --words 200000 --read 200000 --stream 200000 --approximate 2500000
 
 All on data made here: uneven clusters, and a blurred copy of them, turned; row i is the translation of row i. Reading
 is measured against gensim, retrieval against the bare matrix products and, where faiss is installed, against its exact
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,26 +25,39 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calque.formats import write
+from calque.alignment import Alignment, Record
+from calque.approximate import build, exact_best, sample, tuned
+from calque.formats import read, write
 from calque.lookup import Lookup
-from calque.preprocess import unit
+from calque.maps import LinearMap
+from calque.preprocess import Preprocessing, unit
 from calque.retrieval import blocks, find, neighbours
-from common import CALQUE, command, copies, headline, keep, machine, markdown, parser
+from calque.side import Side
+from calque.streaming import Vectors
+from calque.verdict import Verdict
+from common import CALQUE, Ended, blurred_files, command, copies, headline, keep, machine, markdown, parser
 
 READERS = {
     "calque": "from calque.formats import read; read(path)",
+    "alone": "from calque.formats import read; read(path, cache=False)",
     "gensim": "from gensim.models import KeyedVectors; KeyedVectors.load_word2vec_format(path)",
 }
 TIMED = """
-import resource, sys, time
+import re, sys, time
 path = sys.argv[1]
+def held(name):
+    return int(re.search(name + r":\\s+(\\d+)", open("/proc/self/status").read())[1])
 {first}
-before, began = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 1024, time.monotonic()
+before, began = held("VmRSS"), time.monotonic()
 {then}
-print(time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(time.monotonic() - began, held("VmHWM") - before)
 """
 ASKED = 4096
 """Queries that stand for all of them: products and search grow in proportion."""
+SETTLED = 2.5
+"""Seconds after which the time stamps of a file prove that it has not changed."""
+PENALISED = 2000
+"""Frequent words that make the penalties of millions: all 20,000 would take longer than what is measured."""
 
 
 def main() -> None:
@@ -51,24 +65,47 @@ def main() -> None:
     asked = _arguments()
     with tempfile.TemporaryDirectory(dir=asked.scratch) as folder:
         place = Path(folder)
-        rows = read_text(place, asked.read, asked.dimension) if asked.read else []
-        rows += retrieve(asked.words, asked.dimension)
-        rows += align(place, asked.words, asked.dimension, asked.device)
+        os.environ["CALQUE_CACHE"] = str(place / "cache")
+        rows = read_files(place, asked.read, asked.dimension) if asked.read else []
+        rows += retrieve(asked.words, asked.dimension) if asked.words else []
+        rows += align(place, asked.words, asked.dimension, asked.device) if asked.words else []
+        rows += stream(place, asked.stream, asked.dimension) if asked.stream else []
+        rows += approximate(place, asked.approximate, asked.dimension) if asked.approximate else []
     text = markdown(["what", "measured", "beside", "ratio", "asked"], rows)
     keep(asked.output, "large", {"machine": machine(asked.device), "rows": rows}, f"{headline(asked.device)}\n\n{text}")
 
 
-def read_text(place: Path, words: int, dimension: int) -> list[list[str]]:
-    """Seconds and memory of reading word2vec text, each reader in a process of its own."""
-    path = place / "words.vec"
+def read_files(place: Path, words: int, dimension: int) -> list[list[str]]:
+    """Seconds and memory of reading a text, twice, and the memory of other formats; each in a process of its own."""
+    path, array = place / "words.vec", words * dimension * 4 / 2**20
     _write_text(path, words, dimension)
-    seconds, memory = zip(*(_timed(name, path) for name in ("calque", "gensim")), strict=True)
-    array = words * dimension * 4 / 2**20
-    size = f"{words:,} × {dimension} text"
-    return [
-        [f"read {size}", f"{seconds[0]:.1f} s", f"gensim {seconds[1]:.1f} s", f"{seconds[1] / seconds[0]:.1f}", "5"],
-        ["its memory", f"{memory[0]:.0f} MiB", f"the array {array:.0f} MiB", f"{memory[0] / array:.2f}", "1.3"],
+    time.sleep(SETTLED)
+    alone, _ = _timed("alone", path)
+    (first, memory), (second, _), (gensim, _) = (_timed(name, path) for name in ("calque", "calque", "gensim"))
+    rows = [
+        [
+            f"read {words:,} × {dimension} text",
+            f"{alone:.1f} s",
+            f"gensim {gensim:.1f} s",
+            f"{gensim / alone:.1f}",
+            "5",
+        ],
+        ["the same, and keep it", f"{first:.1f} s", f"without {alone:.1f} s", f"{first / alone:.2f}", "1.1"],
+        ["read it again", f"{second:.3f} s", f"first {first:.1f} s", f"{first / second:.0f}", "50"],
+        ["the same", f"{second:.3f} s", f"gensim {gensim:.1f} s", f"{gensim / second:.0f}", ""],
+        _memory_row("memory of reading the text", memory, array),
     ]
+    space = read(path).space
+    for name in ("words.bin", "words.bin.gz", "words.vec.gz"):
+        write(space, place / name)
+        rows.append(
+            _memory_row(f"memory of reading {name.removeprefix('words')}", _timed("alone", place / name)[1], array)
+        )
+    return rows
+
+
+def _memory_row(what: str, memory: float, array: float) -> list[str]:
+    return [what, f"{memory:.0f} MiB", f"the array {array:.0f} MiB", f"{memory / array:.2f}", "1.3"]
 
 
 def _write_text(path: Path, words: int, dimension: int) -> None:
@@ -90,7 +127,7 @@ def _timed(name: str, path: Path) -> tuple[float, float]:
 
 
 def retrieve(words: int, dimension: int) -> list[list[str]]:
-    """CSLS, exact, for some queries against all words, beside the bare products of the same blocks."""
+    """CSLS, exact, for some queries against all words, beside the bare products; and nearest beside faiss."""
     generator = torch.Generator().manual_seed(1)
     queries, candidates = (unit(torch.randn(each, dimension, generator=generator)) for each in (ASKED, words))
     kind, penalty = find("csls"), torch.rand(words, generator=generator)
@@ -105,8 +142,10 @@ def retrieve(words: int, dimension: int) -> list[list[str]]:
         return rows
     index = faiss.IndexFlatIP(dimension)
     index.add(candidates.numpy())
+    _, plain = _clocked(lambda: neighbours(queries, candidates, 1, find("nn"), torch.zeros(words)))
     _, flat = _clocked(lambda: index.search(queries.numpy(), 1))
-    return [*rows, ["the same", f"{seconds:.2f} s", f"faiss IndexFlatIP {flat:.2f} s", f"{seconds / flat:.2f}", "1"]]
+    what = f"nearest of {ASKED:,} × {words:,}"
+    return [*rows, [what, f"{plain:.2f} s", f"faiss IndexFlatIP {flat:.2f} s", f"{plain / flat:.2f}", "1"]]
 
 
 def _products(queries: Tensor, candidates: Tensor) -> None:
@@ -152,10 +191,72 @@ def _right(run: Path, words: int) -> float:
     return sum(each.candidates[0].word == f"other{row}" for each, row in zip(found, some, strict=True)) / len(some)
 
 
+def stream(place: Path, words: int, dimension: int) -> list[list[str]]:
+    """The memory of exporting a run and of inducing its lexicon, beside that of a run a quarter as large."""
+    runs = [_saved(place / f"run{size}", size, dimension) for size in (words // 4, words)]
+    kinds = {"lexicon": ["lexicon"], "export": ["export"], "export npz": ["export", "--format", "npz"]}
+    rows = []
+    for name, (verb, *options) in kinds.items():
+        small, large = (_ended(place, verb, run, options) for run in runs)
+        what = f"memory of {name}, {words:,} × {dimension}, in {large.seconds:.0f} s"
+        beside = f"a quarter of the words {small.memory:.0f} MiB"
+        rows.append([what, f"{large.memory:.0f} MiB", beside, f"{large.memory / small.memory:.2f}", "1.1"])
+    return rows
+
+
+def _ended(place: Path, verb: str, run: Path, options: list[str]) -> Ended:
+    return command(verb, str(run), "-o", str(place / f"{run.name}.{verb}"), "--overwrite", *options)
+
+
+def _saved(folder: Path, words: int, dimension: int) -> Path:
+    """A run of two copies that lie in one space already."""
+    one, other = copies(words, dimension, 0.3, 0, turned=False)
+    side = Side(Preprocessing((None,)), LinearMap(torch.eye(dimension)))
+    Alignment.of((one, other), (side, side), Verdict("aligned", ("made so",), {}), Record()).save(folder)
+    return folder
+
+
+def approximate(place: Path, words: int, dimension: int) -> list[list[str]]:
+    """The index: how long it takes to make and to ask, what it holds, and what it finds."""
+    paths = blurred_files(place, words, dimension, 0.3, 0)
+    queries, candidates = (Vectors(path, 0, (words, dimension)) for path in paths)
+    frequent = torch.from_numpy(queries.read(0, PENALISED))
+    penalty = torch.cat([find("csls").penalty(frequent, torch.from_numpy(each)) for each in candidates.blocks(50_000)])
+    before, began = _held(), time.monotonic()
+    index, recall = tuned(build(candidates, penalty), queries)
+    made, held = time.monotonic() - began, _held() - before
+    asked = torch.from_numpy(queries.pick(sample(words, ASKED)))
+    found, seconds = _clocked(lambda: index.neighbours(asked, 1))
+    _, exact = _clocked(lambda: exact_best(asked, candidates, penalty))
+    right = float((found.indices[:, 0].numpy() == sample(words, ASKED)).mean())
+    size, array = f"{words:,} × {dimension}", words * dimension * 4 / 2**20
+    lists = f"{recall.probes} of {recall.lists} lists"
+    return [
+        [
+            f"index of {size}, recall@1",
+            f"{recall.share:.3f}",
+            f"of {recall.sampled} words",
+            f"{right:.1%} right",
+            "0.98",
+        ],
+        [f"{ASKED:,} queries of it, {lists}", f"{seconds:.1f} s", f"exact {exact:.1f} s", f"{exact / seconds:.1f}", ""],
+        ["to make and tune it", f"{made:.0f} s", "", "", ""],
+        ["its memory", f"{held:.0f} MiB", f"the array {array:.0f} MiB", f"{held / array:.2f}", ""],
+    ]
+
+
+def _held() -> float:
+    """MiB of our own; pages of files that are mapped do not count."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) / 1024
+
+
 def _arguments() -> argparse.Namespace:
     made = parser(__doc__)
-    made.add_argument("--words", type=int, default=50_000, help="of each side that is aligned")
+    made.add_argument("--words", type=int, default=50_000, help="of each side that is aligned; 0 for none")
     made.add_argument("--read", type=int, default=20_000, help="words of the text that is read; 0 for none")
+    made.add_argument("--stream", type=int, default=40_000, help="words of the run that is exported; 0 for none")
+    made.add_argument("--approximate", type=int, default=50_000, help="words of the index; 0 for none")
     made.add_argument("--dimension", type=int, default=300)
     made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
     made.add_argument("--scratch", type=Path, help="a folder on a disk with room; the system's own by default")
