@@ -122,7 +122,7 @@ def build(candidates: Rows, penalty: Tensor) -> Index:
 def tuned(index: Index, queries: Rows) -> tuple[Index, Recall]:
     """The index looking through as many lists as it takes, and its recall on words it was not tuned by."""
     rows = sample(queries.shape[0], 2 * SAMPLED)
-    tried = np.random.default_rng(SEED).permutation(len(rows)) < len(rows) // 2 if len(rows) > 1 else np.zeros(1, bool)
+    tried = np.random.default_rng(SEED).permutation(len(rows)) < len(rows) // 2
     asked = torch.from_numpy(queries.pick(rows))
     exact = exact_best(asked, index.candidates, index.penalty)
     lists = int(index.index.nlist)

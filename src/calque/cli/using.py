@@ -61,7 +61,7 @@ def _opened(command: Translate) -> Lookup | Alignment:
         return alignment
     from calque.formats import read
 
-    space = read(command.vectors, limit=1).space
+    space = read(command.vectors, limit=1, cache=False).space
     if space.subwords is None:
         raise FormatError(f"{command.vectors}: makes no vectors for unseen words; expected a fastText .bin")
     return alignment.with_subwords(space, command.back)
