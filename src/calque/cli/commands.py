@@ -97,7 +97,7 @@ class Align(Reads):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlignMany(Common):
+class AlignMany(Reads):
     """Align three or more files of word vectors: every pair, each helped by the others, and all in one shared space."""
 
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILE")]
@@ -368,7 +368,7 @@ class Reproduce(Reads):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep(Common):
+class Sweep(Reads):
     """Make every run of a plan, many at once where Ray is installed, and one table of them all; finished runs are
     never repeated.
     """

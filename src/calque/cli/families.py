@@ -66,8 +66,8 @@ def _named(given: str) -> tuple[str, Path]:
 
 
 def _read(command: AlignMany, name: str, path: Path) -> Space:
-    reading = read(path, limit=command.limit)
-    command.say(*(f"{path}: {note}" for note in reading.notes))
+    reading = read(path, limit=command.limit, cache=not command.no_cache)
+    command.say(*(f"{path}: {note}" for note in (*reading.notes, *reading.remarks)))
     if command.verbose:
         command.say(f"{name}: {len(reading.space)} words of {reading.space.dimension} dimensions ({path})")
     return reading.space

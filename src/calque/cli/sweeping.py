@@ -21,7 +21,7 @@ MOST = 100
 def run(command: Sweep) -> int:
     """Make the runs that are missing, show the table."""
     options = Options(command.workers, command.address, command.retries, command.hold)
-    plan = read_plan(command.plan)
+    plan = read_plan(command.plan, cache=not command.no_cache)
     if options.here and options.workers is None:
         command.say("one run after the other, for want of Ray: pip install 'calque[sweep]' runs several at once")
     told = "leaving, with what is finished"

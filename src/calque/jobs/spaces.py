@@ -30,6 +30,8 @@ class SpaceFile:
     """So many words; all without."""
     words: Path | None = None
     """The word list of a bare .npy array."""
+    cache: bool = True
+    """Whether it is kept for the next time, where it is large."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,9 @@ def read_space(file: SpaceFile) -> Loaded:
     The vectors are copied to where torch would put them: some products differ in their last bit with the place in
     memory, and a job must come to the same result in this process as in another.
     """
-    reading = read(file.path, limit=file.limit, words=file.words, counts=file.counts)
+    reading = read(file.path, limit=file.limit, words=file.words, counts=file.counts, cache=file.cache)
     found, path = reading.space, str(file.path)
-    notes = tuple(each if path in each else f"{path}: {each}" for each in reading.notes)
+    notes = tuple(each if path in each else f"{path}: {each}" for each in (*reading.notes, *reading.remarks))
     return Loaded(Space(found.words, found.vectors.clone(), found.counts, found.name), notes)
 
 

@@ -16,10 +16,10 @@ from calque.reproduce.inputs import MOST_FREQUENT, Inputs
 from calque.reproduce.split import Halves, split
 
 
-def space_file(inputs: Inputs, side: str) -> SpaceFile:
+def space_file(inputs: Inputs, side: str, cache: bool = True) -> SpaceFile:
     """Where the 'source' or the 'target' of a pair is, with its counts."""
     limit = None if inputs.dataset == "we-z" else MOST_FREQUENT
-    return SpaceFile(inputs.files[side], inputs.files.get(f"{side} counts"), limit)
+    return SpaceFile(inputs.files[side], inputs.files.get(f"{side} counts"), limit, cache=cache)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def _orders(bench: Bench) -> tuple[list[tuple[Order, jobs.Job[Made]]], CalqueErr
             unreadable = unreadable or error
             continue
         inputs, name = batch[0].inputs, " ".join(job.key.name.removesuffix(".json") for job in batch)
-        needs = tuple(space_file(inputs, side) for side in ("source", "target"))
+        needs = tuple(space_file(inputs, side, bench.plan.request.cache) for side in ("source", "target"))
         orders.append((order, jobs.Job(name, partial(make, order), needs, bench.share)))
     return orders, unreadable
 

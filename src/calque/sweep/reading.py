@@ -28,11 +28,11 @@ KEYS = "pairs", "recipes", "seeds", "retrieval", "device", "save", "spaces", "le
 _NAME = re.compile(r"\w[\w.-]*")
 
 
-def read_plan(path: Path) -> Plan:
-    """The plan in a TOML file; paths in it are relative to it."""
+def read_plan(path: Path, cache: bool = True) -> Plan:
+    """The plan in a TOML file; paths in it are relative to it. With ``cache``, large files are kept once read."""
     given = _Given(path, _toml(path))
     given.only(KEYS, given.table, "")
-    spaces = _spaces(given)
+    spaces = {name: replace(file, cache=cache) for name, file in _spaces(given).items()}
     pairs, chosen = _pairs(given, spaces), _recipes(given)
     device = given.choice("device", DEVICES, "auto")
     lexicons, notes = _lexicons(given, "lexicons", spaces)
