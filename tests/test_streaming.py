@@ -129,7 +129,7 @@ import torch
 from calque import streaming
 from calque.cli.main import main
 torch.set_num_threads(1)
-streaming.CANDIDATES = streaming.QUERIES = 2000
+streaming.CANDIDATES = streaming.QUERIES = 1000
 
 def kibibytes(name):
     return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
@@ -148,7 +148,7 @@ LARGE, DIMENSION = 16_000, 400
 @pytest.fixture(scope="module")
 def two_sizes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("sizes")
-    return tuple(save(folder / str(words), (words, words), DIMENSION) for words in (2500, LARGE))
+    return tuple(save(folder / str(words), (words, words), DIMENSION) for words in (4000, LARGE))
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
