@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +59,7 @@ class TestIndex:
     def test_looking_through_all_lists_is_exact(self, problem):
         queries, candidates, penalty = problem
         index = approximate.build(InMemory(candidates.numpy()), penalty)
-        whole = approximate.Index(index.index, index.candidates, penalty, index.index.nlist)
+        whole = replace(index, probes=index.index.nlist)
         exact = neighbours(queries[:300], candidates, 10, find("csls"), penalty)
         found = whole.neighbours(queries[:300], 10)
         assert torch.equal(found.indices, exact.indices)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from calque.errors import MissingExtraError
 from calque.preprocess import unit
-from calque.retrieval import Neighbours, find, neighbours_among
+from calque.retrieval import Neighbours, find, nearest, neighbours_among
 
 RESCORED = 50
 """So many of what the index finds are compared by their real vectors."""
@@ -28,6 +28,8 @@ TRAINED = 32
 """Words a list on which the centres are trained."""
 ROUNDS = 8
 """Of training the centres."""
+RANGED = 20_000
+"""Words from which the range of each number is taken that eight bits divide."""
 FIRST_PROBES = 8
 WANTED = 0.99
 """The share of the tried words whose best must be the exact one; until then, twice as many lists are looked through."""
@@ -61,6 +63,8 @@ class Index:
 
     index: Any
     """An inverted file of faiss."""
+    centres: Tensor
+    """(lists, d + 1) of unit length. Which of them are near is found here, since our products are the faster ones."""
     candidates: Rows
     penalty: Tensor
     probes: int = FIRST_PROBES
@@ -72,10 +76,11 @@ class Index:
         return Neighbours(torch.cat([each.indices for each in parts]), torch.cat([each.scores for each in parts]))
 
     def _some(self, queries: Tensor, k: int) -> Neighbours:
-        faiss = _faiss()
-        asked = torch.cat([2 * unit(queries), -torch.ones(len(queries), 1)], dim=1).numpy()
+        asked = torch.cat([2 * unit(queries), -torch.ones(len(queries), 1)], dim=1)
         many = min(max(RESCORED, k), self.candidates.shape[0])
-        told = self.index.search(asked, many, params=faiss.SearchParametersIVF(nprobe=self.probes))[1]
+        near = nearest(asked, self.centres, self.probes)
+        self.index.nprobe = self.probes
+        told = self.index.search_preassigned(asked.numpy(), many, near.indices.numpy(), near.scores.numpy())[1]
         found = torch.from_numpy(told)
         real = unit(torch.from_numpy(self.candidates.pick(np.maximum(told, 0).ravel())))
         cosines = torch.bmm(real.view(*found.shape, -1), unit(queries).unsqueeze(2)).squeeze(2)
@@ -106,17 +111,32 @@ def build(candidates: Rows, penalty: Tensor) -> Index:
     faiss = _faiss()
     count, dimension = candidates.shape
     lists = max(1, min(round(4 * math.sqrt(count)), count // 8))
-    centres = faiss.IndexFlatIP(dimension + 1)
-    kind = faiss.ScalarQuantizer.QT_8bit
-    made = faiss.IndexIVFScalarQuantizer(centres, dimension + 1, lists, kind, faiss.METRIC_INNER_PRODUCT)
-    made.cp.niter, made.cp.seed, made.cp.min_points_per_centroid = ROUNDS, SEED, 1
     rows = sample(count, TRAINED * lists)
-    made.train(_extended(candidates.pick(rows), penalty[torch.from_numpy(rows)]))
+    some = _extended(candidates.pick(rows), penalty[torch.from_numpy(rows)])
+    centres = _centres(some, lists)
+    coarse = faiss.IndexFlatIP(dimension + 1)
+    coarse.add(centres.numpy())
+    kind = faiss.ScalarQuantizer.QT_8bit
+    made = faiss.IndexIVFScalarQuantizer(coarse, dimension + 1, lists, kind, faiss.METRIC_INNER_PRODUCT)
+    made.train(some[:: max(1, len(some) // RANGED)].contiguous().numpy())
     begin = 0
     for block in candidates.blocks(BLOCK_ROWS):
-        made.add(_extended(block, penalty[begin : begin + len(block)]))
+        extended = _extended(block, penalty[begin : begin + len(block)])
+        chosen = nearest(extended, centres, 1).indices[:, 0].contiguous()
+        made.add_core(len(block), faiss.swig_ptr(extended.numpy()), None, faiss.swig_ptr(chosen.numpy()))
         begin += len(block)
-    return Index(made, candidates, penalty)
+    return Index(made, centres, candidates, penalty)
+
+
+def _centres(vectors: Tensor, lists: int) -> Tensor:
+    """The centres of as many clusters, of unit length; a vector belongs to the one of largest inner product."""
+    order = torch.randperm(len(vectors), generator=torch.Generator().manual_seed(SEED))
+    centres = unit(vectors[order[:lists]])
+    for _ in range(ROUNDS):
+        chosen = nearest(vectors, centres, 1).indices[:, 0]
+        sums = torch.zeros_like(centres).index_add_(0, chosen, vectors)
+        centres = torch.where(sums.any(dim=1, keepdim=True), unit(sums), centres)
+    return centres
 
 
 def tuned(index: Index, queries: Rows) -> tuple[Index, Recall]:
@@ -151,8 +171,9 @@ def _right(index: Index, queries: Tensor, exact: Tensor) -> int:
     return int((index.neighbours(queries, 1).scores[:, 0] >= exact - 1e-5).sum())
 
 
-def _extended(vectors: npt.NDArray[np.float32], penalty: Tensor) -> npt.NDArray[np.float32]:
-    return torch.cat([unit(torch.from_numpy(vectors)), penalty.unsqueeze(1)], dim=1).numpy()
+def _extended(vectors: npt.NDArray[np.float32], penalty: Tensor) -> Tensor:
+    """(c, penalty) of every candidate."""
+    return torch.cat([unit(torch.from_numpy(vectors)), penalty.unsqueeze(1)], dim=1)
 
 
 def _faiss() -> Any:
