@@ -5,8 +5,8 @@
 Accuracy@1 by CSLS and by nearest neighbour on Europarl's en, es, de and it (data folder in $CALQUE_DATA, default
 ../shared/data), mean over seeds. Directions with English are judged by MUSE's test lexicons. For the others there is
 none, so the gold pairs are those that lead through an English word: the source words of the test lexicon, their
-English translations, and the translations of those; noisy, but alike for all columns. Without the data, languages are
-made: four blurred copies of one space.
+English translations, and the translations of those; noisy, but alike for all columns. With --made, or without the
+data, languages are made: four blurred copies of one space.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
     asked = _arguments()
     runs = []
     for seed in range(asked.seeds):
-        spaces, gold = _europarl(asked) if asked.data.is_dir() else _made(seed)
+        spaces, gold = _made(seed) if asked.made else _europarl(asked)
         runs.append(measure(spaces, gold, seed, asked.device))
         keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told(runs, asked.device))
 
@@ -156,12 +156,12 @@ def _arguments() -> argparse.Namespace:
     made = parser(__doc__)
     made.add_argument("--seeds", type=int, default=3)
     made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    made.add_argument("--made", action="store_true", help="made languages, which need no data")
     made.add_argument("--name", default="family", help="what its files are called")
     asked = made.parse_args()
-    if not asked.data.is_dir():
-        print(
-            f"{asked.data} is no folder: made languages are measured; set CALQUE_DATA to the folder with europarl in it"
-        )
+    if not asked.made and not asked.data.is_dir():
+        print(f"{asked.data} is no folder: made languages are measured; CALQUE_DATA names the one with europarl in it")
+        asked.made = True
     return asked
 
 
