@@ -135,11 +135,11 @@ def _through(words: Mapping[str, Any], first: Lexicon, second: Lexicon) -> Lexic
     )
 
 
-def _made(seed: int, words: int = 1500, dimension: int = 30) -> tuple[dict[str, Space], dict[str, Lexicon]]:
+def _made(seed: int, words: int = 1000, dimension: int = 20) -> tuple[dict[str, Space], dict[str, Lexicon]]:
     """Four blurred copies of one space, each turned otherwise."""
     generator = torch.Generator().manual_seed(seed)
     vectors = clustered(words, dimension, generator)
-    noise = 0.5 * float(vectors.norm(dim=1).mean()) / dimension**0.5
+    noise = 0.35 * float(vectors.norm(dim=1).mean()) / dimension**0.5
     spaces = {}
     for name in LANGUAGES:
         turn = torch.linalg.qr(torch.randn(dimension, dimension, generator=generator)).Q
