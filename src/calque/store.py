@@ -147,9 +147,12 @@ def read_json(path: Path) -> Any:
 
 def check_format(folder: Path, config: Any) -> None:
     """Refuse a run folder that is laid out otherwise."""
-    found = config.get("format") if isinstance(config, dict) else None
-    if found != FORMAT:
-        raise RunError(f"{folder}: run folder of format {found}, expected {FORMAT}; use the calque that wrote it")
+    if not isinstance(config, dict) or "format" not in config:
+        raise RunError(f"{folder}: the run folder is damaged or of another version: no 'format' in its config.json")
+    if config["format"] != FORMAT:
+        raise RunError(
+            f"{folder}: run folder of format {config['format']}, expected {FORMAT}; use the calque that wrote it"
+        )
 
 
 def check_is_pair(folder: Path, config: Any) -> None:
