@@ -147,8 +147,27 @@ def test_a_pair_whose_own_search_fails_is_found_by_way_of_the_others(spaces, mon
     assert right(alignment.neighbours(alignment.source.vectors, 1).indices[:, 0]) > 0.9
 
 
+def test_a_language_called_shared_is_a_language(family, tmp_path):
+    """Maps of pairs and of the shared space are kept apart, whatever languages are called."""
+    names = dict(zip(NAMES, ("shared", "pairs", "vectors"), strict=True))
+    renamed = replace(
+        family,
+        spaces={names[name]: each for name, each in family.spaces.items()},
+        shared_sides={"shared": family.shared_sides["en"]},
+        relations={(names[one], names[two]): each for (one, two), each in family.relations.items()},
+        triangles={},
+        penalties={},
+    )
+    renamed.save(tmp_path / "run")
+    again = Family.load(tmp_path / "run")
+    assert again.left_out == renamed.left_out == ("pairs", "vectors")
+    assert again.verdict == renamed.verdict
+    assert again.pair("shared", "pairs").translate(["en5"]) == renamed.pair("shared", "pairs").translate(["en5"])
+
+
 def test_asked_to_stop_at_once_nothing_is_claimed(spaces):
     found = calque.align_many(spaces, stopped=lambda: True)
+    assert found.record.notes[-1] == "interrupted before these pairs were aligned: en-es, en-pt-br, es-pt-br"
     assert found.record.interrupted
     assert found.verdict.label == "failed"
     assert found.left_out == NAMES or len(found.left_out) == len(NAMES) - 1
@@ -156,7 +175,32 @@ def test_asked_to_stop_at_once_nothing_is_claimed(spaces):
         found.pair("en", "es")
 
 
+def test_every_pair_is_searched_from_a_seed_of_its_own(spaces, monkeypatch):
+    from calque.recipe import many
+
+    seeds = []
+    honest = many.run
+    monkeypatch.setattr(many, "run", lambda *given, **more: seeds.append(given[3]) or honest(*given, **more))
+    calque.align_many(spaces, recipe=calque_quick(), into="en")
+    assert len(set(seeds)) == 3
+
+
 class TestRefusals:
+    def test_the_same_language_twice(self, spaces):
+        again = spaces | {"again": replace(spaces["en"], name="copy.vec")}
+        with pytest.raises(SettingsError, match="en and again have the same words and vectors; leave one of them out"):
+            calque.align_many(again)
+
+    @pytest.mark.parametrize("name", ["a/b", "", "x\ny", ".hidden", "a" * 81])
+    def test_names_that_cannot_stand_in_a_file_name(self, spaces, name):
+        with pytest.raises(SettingsError, match="is no name for a language"):
+            calque.align_many(spaces | {name: spaces["en"]})
+
+    def test_names_of_which_two_pairs_would_be_called_alike(self, spaces):
+        named = dict(zip(("a", "b-c", "a-b"), spaces.values(), strict=True))
+        with pytest.raises(SettingsError, match="'a-b-c' would be a with b-c and a-b with c; rename one"):
+            calque.align_many(named | {"c": spaces["en"]})
+
     def test_two_languages_are_a_pair(self, spaces):
         with pytest.raises(SettingsError, match="2 languages were given; expected at least 3"):
             calque.align_many({name: spaces[name] for name in NAMES[:2]})

@@ -21,7 +21,7 @@ from calque.maps import LinearMap
 from calque.retrieval import Neighbours, find, neighbours
 from calque.side import Side, map_space, map_subwords
 from calque.space import Space
-from calque.verdict import Verdict
+from calque.verdict import Verdict, verdict_from
 
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
@@ -269,7 +269,7 @@ def _from_files(
     penalties = {("csls", back): vectors[f"csls.{way}"] for back, way in ((False, "forward"), (True, "backward"))}
     if [len(penalties["csls", back]) for back in (True, False)] != [len(each) for each in spaces.values()]:
         raise RunError(f"{folder}: the run folder is damaged: words and their penalties are not equally many")
-    verdict, record = Verdict(told["label"], tuple(told["reasons"]), told["evidence"]), _record(config, log)
+    verdict, record = verdict_from(told), _record(config, log)
     sides = _side(maps, "source"), _side(maps, "target")
     way = None
     if "back.source" in vectors:

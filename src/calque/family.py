@@ -16,7 +16,7 @@ from calque.card import family_card
 from calque.errors import RunError, SettingsError, SpaceError
 from calque.side import Side, map_space
 from calque.space import Space
-from calque.verdict import Label, Verdict
+from calque.verdict import Label, Verdict, verdict_from
 
 Pair = tuple[str, str]
 KIND = "family"
@@ -193,6 +193,10 @@ def _told(verdict: Verdict) -> dict[str, Any]:
     return {"label": verdict.label, "reasons": list(verdict.reasons), "evidence": dict(verdict.evidence)}
 
 
+def _shared_key(name: str) -> str:
+    return f"shared/{name}"
+
+
 def _prefixed(prefix: str, side: Side) -> dict[str, Tensor]:
     return {f"{prefix}/{key}": value for key, value in side.tensors().items()}
 
@@ -200,11 +204,11 @@ def _prefixed(prefix: str, side: Side) -> dict[str, Tensor]:
 def _map_tensors(family: Family) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for name, side in family.shared_sides.items():
-        tensors |= _prefixed(f"shared/{name}", side)
+        tensors |= _prefixed(_shared_key(name), side)
     for (one, two), relation in family.relations.items():
         for way, sides in (("there", relation.there), ("back", relation.back)):
             for which, side in zip(("source", "target"), sides, strict=True):
-                tensors |= _prefixed(f"{one}/{two}/{way}/{which}", side)
+                tensors |= _prefixed(f"pairs/{one}/{two}/{way}/{which}", side)
     return tensors
 
 
@@ -227,17 +231,17 @@ def _from_files(folder: Path, config: dict[str, Any], maps: dict[str, Tensor]) -
     for told in config["pairs"]:
         one, two = told["languages"]
         sides = {
-            way: (_side(maps, f"{one}/{two}/{way}/source"), _side(maps, f"{one}/{two}/{way}/target"))
+            way: (_side(maps, f"pairs/{one}/{two}/{way}/source"), _side(maps, f"pairs/{one}/{two}/{way}/target"))
             for way in ("there", "back")
         }
-        relations[one, two] = Relation(sides["there"], sides["back"], _verdict(told["verdict"]), told["found"])
+        relations[one, two] = Relation(sides["there"], sides["back"], verdict_from(told["verdict"]), told["found"])
     kept = _Kept(folder, names)
     return Family(
         kept,
         {
-            name: _side(maps, f"shared/{name}")
+            name: _side(maps, _shared_key(name))
             for name in names
-            if any(key.startswith(f"shared/{name}/") for key in maps)
+            if any(key.startswith(f"{_shared_key(name)}/") for key in maps)
         },
         relations,
         {_three(each["languages"]): each["share"] for each in config["triangles"]},
@@ -250,10 +254,6 @@ def _from_files(folder: Path, config: dict[str, Any], maps: dict[str, Tensor]) -
 def _three(names: Sequence[str]) -> tuple[str, str, str]:
     one, two, three = names
     return one, two, three
-
-
-def _verdict(told: Mapping[str, Any]) -> Verdict:
-    return Verdict(told["label"], tuple(told["reasons"]), told["evidence"])
 
 
 def _record(config: Mapping[str, Any]) -> Record:

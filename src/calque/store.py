@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calque.errors import RunError
+from calque.errors import CalqueError, RunError
 
 if TYPE_CHECKING:  # torch is imported where tensors are read or written: a look-up does neither
     from torch import Tensor
@@ -56,6 +56,10 @@ def whole_folder(path: Path, overwrite: bool = False, mark: str = MARK) -> Itera
         _put_in_place(fresh, path.resolve())
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
+    except CalqueError as error:
+        if str(fresh) not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(fresh), str(path))) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Label = Literal["aligned", "doubtful", "failed"]
 
@@ -73,6 +73,13 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.label
+
+
+def verdict_from(told: Mapping[str, Any]) -> Verdict:
+    """The verdict that a run folder tells; KeyError, TypeError or ValueError where it tells none."""
+    if told["label"] not in get_args(Label):
+        raise ValueError(f"the verdict is {told['label']!r}, expected one of {', '.join(get_args(Label))}")
+    return Verdict(told["label"], tuple(told["reasons"]), told["evidence"])
 
 
 def judge(evidence: Evidence | None) -> Verdict:

@@ -133,6 +133,11 @@ class TestBadInput:
         result = calque("align-many", f"a/b={files / 'en.vec'}", files / "es.vec", "-o", tmp_path / "run")
         self.refused(result, "'a/b' is no name for a language")
 
+    def test_one_file_under_two_names(self, calque: Callable[..., Any], files: Path, tmp_path: Path) -> None:
+        given = [f"one={files / 'en.vec'}", f"two={files / 'en.vec'}", files / "es.vec"]
+        result = calque("align-many", *given, "-o", tmp_path / "run")
+        self.refused(result, "one and two have the same words and vectors")
+
     @pytest.mark.parametrize("command", ["translate", "evaluate", "lexicon", "similarity"])
     def test_a_family_asks_for_a_pair(self, calque: Callable[..., Any], made: Any, files: Path, command: str) -> None:
         more = {"translate": ["en1"], "evaluate": ["--lexicon", files / "gold.tsv"], "lexicon": []}

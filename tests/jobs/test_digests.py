@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 
 import pytest
 
@@ -23,6 +24,17 @@ def test_a_file_is_read_once_and_again_when_it_changed(tmp_path, read):
     assert read == ["vectors"]
     file.write_bytes(b"three")
     assert Digests(kept).of(file) == hashlib.sha256(b"three").hexdigest()
+    assert read == ["vectors", "vectors"]
+
+
+def test_a_change_of_the_same_size_with_the_time_set_back_is_noticed(tmp_path, read):
+    file, kept = tmp_path / "vectors", tmp_path / "inputs.json"
+    file.write_bytes(b"one")
+    before = file.stat()
+    Digests(kept).of(file)
+    file.write_bytes(b"two")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert Digests(kept).of(file) == hashlib.sha256(b"two").hexdigest()
     assert read == ["vectors", "vectors"]
 
 

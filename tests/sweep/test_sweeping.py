@@ -186,6 +186,27 @@ class TestGoingOn:
         assert made(begun("save = true\n" + ONE_RECIPE)) == []
         assert (tmp_path / "out/runs/de-en/quick.0/config.json").is_file()
 
+    def test_a_folder_of_an_earlier_run_is_not_taken_for_that_of_a_later_one(self, begun, folder, tmp_path):
+        saved = "save = true\n" + ONE_RECIPE
+        begun(saved)
+        config = tmp_path / "out/runs/de-en/quick.0/config.json"
+        before = json.loads(config.read_text())["inputs"]["source"]["sha256"]
+        text = (folder / "de.vec").read_text()
+        (folder / "de.vec").write_text(text.replace("9", "8", 1))
+        begun(ONE_RECIPE)
+        assert {key.pair for key in made(begun(saved))} == {"de-en"}
+        assert json.loads(config.read_text())["inputs"]["source"]["sha256"] != before
+
+    def test_what_cannot_be_saved_is_told_and_does_not_stop_the_others(self, begun, tmp_path):
+        stranger = tmp_path / "out/runs/es-en/quick.0"
+        stranger.mkdir(parents=True)
+        (stranger / "precious").write_text("mine")
+        news = begun("save = true\n" + ONE_RECIPE)
+        assert len(made(news)) == 3
+        told = [each.text for each in news if isinstance(each, Note)]
+        assert any("was not made by calque and is not replaced" in each for each in told)
+        assert (stranger / "precious").read_text() == "mine"
+
     def test_being_asked_to_stop_drops_the_run_at_hand(self, begun, tmp_path):
         news: list[object] = []
         begun(listen=news.append, stopped=lambda: len(finished(tmp_path / "out")) >= 1 and len(news) > 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from calque.cli import live, show
 from calque.errors import RunError, SettingsError
 from calque.family import Family, is_family
 from calque.formats import read, write
-from calque.recipe import find, run_many
+from calque.recipe import check_names, find, run_many
 from calque.space import Space
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 FAILED, INTERRUPTED = 3, 130
 ENDINGS = (".gz", ".vec", ".txt", ".w2v", ".bin", ".glove", ".npz", ".npy", ".safetensors")
-NAME = re.compile(r"[\w.+-]+")
 
 
 def run(command: AlignMany) -> int:
@@ -49,9 +47,8 @@ def named_files(given: tuple[str, ...]) -> dict[str, Path]:
             raise SettingsError(
                 f"{path}: is called {name!r}, and so is {files[name]}; name one of them otherwise, as in {name}2={path}"
             )
-        if not NAME.fullmatch(name):
-            raise SettingsError(f"{path}: {name!r} is no name for a language; expected letters, digits, . + or -")
         files[name] = path
+    check_names(list(files))
     return files
 
 
@@ -90,6 +87,7 @@ def _tell(command: AlignMany, family: Family) -> None:
                 "pairs": told,
                 "triangles": round_trips,
                 "notes": list(family.record.notes),
+                "interrupted": family.record.interrupted,
                 "seconds": family.record.seconds,
             }
         )

@@ -12,6 +12,7 @@ import torch
 from calque.errors import MissingExtraError, SettingsError
 from calque.jobs.here import Here
 from calque.jobs.job import Crew, Share, Watch
+from calque.jobs.machine import cores
 from calque.jobs.on_ray import OnRay, connected
 
 RETRIES = 2
@@ -62,6 +63,8 @@ def choose_crew(options: Options, most_cpus: int, watch: Watch) -> Iterator[tupl
     ``most_cpus`` is the largest share that a job will have.
     """
     if options.here:
+        if most_cpus > cores():
+            raise SettingsError(f"a run takes {most_cpus} cpus, but there are {cores()} here; make its share smaller")
         yield Here(watch, options.hold), float(torch.cuda.device_count())
         return
     if not has_ray():

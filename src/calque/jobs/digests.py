@@ -11,7 +11,10 @@ from calque.errors import FormatError, RunError
 
 
 class Digests:
-    """SHA-256 of files; one of the same size and time as before is taken to be the same."""
+    """SHA-256 of files; one of the same size and times as before is taken to be the same.
+
+    The time of the last change to a file, unlike that to its content, cannot be set back.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -20,7 +23,7 @@ class Digests:
     def of(self, file: Path) -> str:
         """The digest of a file's bytes."""
         place, state = str(file.resolve()), file.stat()
-        mark = [state.st_size, state.st_mtime_ns]
+        mark = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
         known = self.known.get(place)
         if not isinstance(known, dict) or known.get("mark") != mark or not isinstance(known.get("sha256"), str):
             self.known[place] = {"mark": mark, "sha256": _digest(file)}

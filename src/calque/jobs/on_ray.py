@@ -27,7 +27,6 @@ from calque.space import Space
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing leaves this machine
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # what becomes of workers is told by us; Ray would say it on stdout
-    "RAY_BACKEND_LOG_LEVEL": "error",  # an address that does not answer is told by us, in one line
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # a job knows its device
 }
 KNOCK = 10.0

@@ -85,6 +85,8 @@ class Making:
     """How many seeds ran as one batch."""
     device: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    saved: bool = False
+    """Whether its run folder was written with it."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def read_run(found: Any, kind: type[K]) -> Run[K]:
         raise ValueError(f"a direction is not scored by {' and '.join(RETRIEVALS)}")
     similarity = None if found["similarity"] is None else SimilarityScore(**found["similarity"])
     errors = {str(judge): str(line) for judge, line in found["errors"].items()}
-    making = Making(**{each.name: found[each.name] for each in dataclasses.fields(Making)})
+    told = {"saved": False} | found
+    making = Making(**{each.name: told[each.name] for each in dataclasses.fields(Making)})
     if not all(isinstance(each, dict) for each in (making.inputs, making.versions)):
         raise TypeError("inputs and versions are no tables")
     if not all(isinstance(each, (int, float)) for each in (making.seconds, making.scoring, making.together)):

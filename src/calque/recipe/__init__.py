@@ -1,7 +1,7 @@
 """Named recipes: what they are (table), where they are read from (toml), and how they are run (running)."""
 
 from calque.recipe.checkpoint import forget
-from calque.recipe.many import run_many
+from calque.recipe.many import check_names, run_many
 from calque.recipe.running import choose_device, run, run_seeds
 from calque.recipe.table import METHODS, RECIPES, Kind, Recipe
 from calque.recipe.toml import changed, find, read_recipe, to_toml
@@ -12,6 +12,7 @@ __all__ = [
     "Kind",
     "Recipe",
     "changed",
+    "check_names",
     "choose_device",
     "find",
     "forget",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import permutations
 
 import torch
 
@@ -27,6 +29,8 @@ from calque.space import Space
 from calque.verdict import Verdict, judge
 
 FEWEST = 3
+NAME = re.compile(r"\w[\w.+-]*")
+LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,7 @@ def run_many(
     for number, pair in enumerate(pairs_of(list(spaces)), 1):
         if stopped():
             break
-        alignment = run(recipe, spaces[pair[0]], spaces[pair[1]], seed, device, stopped=stopped)
+        alignment = run(recipe, spaces[pair[0]], spaces[pair[1]], _own(seed, number), device, stopped=stopped)
         direct[pair] = _direct(alignment, how, chosen)
         told = {"pair": "-".join(pair), "verdict": str(alignment.verdict)}
         clock.hear(Step("pairs", number, len(pairs_of(list(spaces))), {**told, **alignment.record.seconds}))
@@ -68,12 +72,19 @@ def run_many(
         known = {pair: direct[pair].dictionary for pair in stay}
         made = _reconciled(core, prepared, known, how, into, clock, stopped)
     relations = _relations(spaces, prepared, direct, made, stay, shares, (seed, chosen, clock.hear, stopped))
-    record = _record(recipe, spaces, seed, chosen, clock, (*notes, *_said(direct, stay)), stopped())
+    said = (*notes, *_said(spaces, direct, stay))
+    record = _record(recipe, spaces, seed, chosen, clock, said, stopped())
     shared = {name: prepared[name].side(map) for name, map in made.shared.items()}
     return _with_penalties(Family(spaces, shared, relations, shares, record, into), chosen)
 
 
+def _own(seed: int, number: int) -> int:
+    """A seed of its own for each pair: triangles are evidence only of searches that are independent."""
+    return seed + 7919 * number
+
+
 def _check(recipe: Recipe, spaces: Mapping[str, Space], into: str) -> None:
+    check_names(list(spaces))
     if len(spaces) < FEWEST:
         raise SettingsError(
             f"{len(spaces)} languages were given; expected at least {FEWEST}; 'calque align' is for two"
@@ -84,6 +95,27 @@ def _check(recipe: Recipe, spaces: Mapping[str, Space], into: str) -> None:
         )
     if into and into not in spaces:
         raise SettingsError(f"--into is {into!r}, which is none of the languages; there are: {', '.join(spaces)}")
+    seen: dict[str, str] = {}
+    for name, space in spaces.items():
+        other = seen.setdefault(described(space)["sha256"], name)
+        if other != name:
+            raise SettingsError(f"{other} and {name} have the same words and vectors; leave one of them out")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Names stand in file names, and two of them joined by a dash are a pair."""
+    wrong = next((name for name in names if not NAME.fullmatch(name) or len(name) > LONGEST_NAME), None)
+    if wrong is not None:
+        raise SettingsError(
+            f"{wrong[:80]!r} is no name for a language; expected letters, digits, . + _ or -, at most {LONGEST_NAME}"
+        )
+    joined: dict[str, Pair] = {}
+    for pair in permutations(names, 2):
+        other = joined.setdefault("-".join(pair), pair)
+        if other != pair:
+            raise SettingsError(
+                f"{'-'.join(pair)!r} would be {other[0]} with {other[1]} and {pair[0]} with {pair[1]}; rename one"
+            )
 
 
 def _prepared(
@@ -192,9 +224,11 @@ def _by_others(verdict: Verdict, direct: _Direct | None) -> Verdict:
     return replace(verdict, reasons=(f"found by way of other languages: its own search {why}", *verdict.reasons))
 
 
-def _said(direct: Mapping[Pair, _Direct], stay: Sequence[Pair]) -> list[str]:
-    """A note on each pair that found something which triangles speak against."""
-    return [
+def _said(spaces: Mapping[str, Space], direct: Mapping[Pair, _Direct], stay: Sequence[Pair]) -> list[str]:
+    """A note on each pair that found something which triangles speak against, and on those that never ran."""
+    never_ran = ["-".join(pair) for pair in pairs_of(list(spaces)) if pair not in direct]
+    interrupted = [f"interrupted before these pairs were aligned: {', '.join(never_ran)}"] if never_ran else []
+    return interrupted + [
         f"{'-'.join(pair)}: what its own search found ({each.verdict.label}) was dropped, because no triangle holds"
         for pair, each in direct.items()
         if pair not in stay and each.verdict.label != "failed"

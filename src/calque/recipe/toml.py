@@ -35,12 +35,13 @@ def read_recipe(path: Path, within: tuple[Path, ...] = ()) -> Recipe:
 
     A base that is a file itself is looked for beside this one; ``within`` are the files that led here.
     """
-    if path.resolve() in within:
-        raise SettingsError(f"{path}: starts from itself; name another base, such as 'default'")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        itself = path.resolve() in within
+        table = {} if itself else tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise SettingsError(f"{path}: cannot be read as TOML: {error}") from error
+    if itself:
+        raise SettingsError(f"{path}: starts from itself; name another base, such as 'default'")
     unknown = set(table) - {"name", "base", "summary", "settings"}
     if unknown:
         raise SettingsError(f"{path}: unknown key {sorted(unknown)[0]!r}; expected name, base, summary, settings")

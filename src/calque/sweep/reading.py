@@ -25,6 +25,9 @@ else:
 
 DEVICES = "auto", "cpu", "cuda"
 KEYS = "pairs", "recipes", "seeds", "retrieval", "device", "save", "spaces", "lexicons", "training", "shares"
+LONGEST_NAME = 80
+"""Two names and more make the name of a file."""
+MOST_SEEDS = 100_000
 _NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -103,7 +106,11 @@ class _Given:
         if not isinstance(found, str) or not found:
             raise self.wrong(key, found, "the path of a file, relative to the plan")
         place = self.path.parent / found
-        if not place.is_file():
+        try:
+            there = place.is_file()
+        except (OSError, ValueError):  # too long, or with a null byte in it
+            raise self.wrong(key, found, "the path of a file") from None
+        if not there:
             raise SettingsError(f"{self.path}: {key} is {found!r}, but {place} is no file; check the path")
         return place
 
@@ -141,8 +148,11 @@ def _spaces(given: _Given) -> dict[str, SpaceFile]:
 
 def _space(given: _Given, name: str, value: Any) -> SpaceFile:
     key = f"spaces.{name}"
-    if not _NAME.fullmatch(name):
-        raise SettingsError(f"{given.path}: spaces has {name!r}; expected names of letters, digits, '_', '.' and '-'")
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise SettingsError(
+            f"{given.path}: spaces has {name[:80]!r}; expected names of letters, digits, '_', '.' and '-', at most "
+            f"{LONGEST_NAME} of them"
+        )
     table = {"file": value} if isinstance(value, str) else value
     if not isinstance(table, dict) or "file" not in table:
         raise given.wrong(key, value, 'the path of a file, or a table such as { file = "es.vec", limit = 50000 }')
@@ -213,7 +223,7 @@ def _recipe(given: _Given, name: str) -> Recipe:
 
 def _seeds(given: _Given) -> tuple[int, ...]:
     found, expected = given.table.get("seeds", 1), "how many, such as 3, or a list of different ones, such as [0, 1, 2]"
-    if _whole(found, 1):
+    if _whole(found, 1) and found <= MOST_SEEDS:
         return tuple(range(found))
     if not isinstance(found, list) or not found or not all(_whole(each, 0) for each in found):
         raise given.wrong("seeds", found, expected)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from calque import recipe as recipes
 from calque.alignment import Alignment
-from calque.errors import LexiconError
+from calque.errors import LexiconError, RunError
 from calque.evaluate import score_translation
 from calque.jobs import KEPT, RETRIEVALS, Making, Run, Score, Watch, failure, machine
 from calque.lexicon import Lexicon
@@ -35,7 +35,14 @@ class Order:
     """Where to save it."""
 
 
-def make(order: Order, spaces: Sequence[Space], watch: Watch) -> Run[Key] | None:
+@dataclass(frozen=True)
+class Unsaved:
+    """A run that could not be written where it should be saved."""
+
+    error: str
+
+
+def make(order: Order, spaces: Sequence[Space], watch: Watch) -> Run[Key] | Unsaved | None:
     """The run; what the method itself fails by is kept as its result. Nothing once asked to stop."""
     began = time.monotonic()
     try:
@@ -49,9 +56,13 @@ def make(order: Order, spaces: Sequence[Space], watch: Watch) -> Run[Key] | None
     score = _judge(order, alignment)
     scoring = _since(began)
     if order.folder is not None:
-        alignment.save(order.folder, overwrite=True)
+        try:
+            alignment.save(order.folder, overwrite=True)
+        except RunError as error:
+            return Unsaved(str(error))
     device, verdict = machine(alignment.record.device), str(alignment.verdict)
-    making = replace(order.making, verdict=verdict, seconds=seconds, scoring=scoring, device=device)
+    saved = order.folder is not None
+    making = replace(order.making, verdict=verdict, seconds=seconds, scoring=scoring, device=device, saved=saved)
     return Run(order.key, score, making)
 
 

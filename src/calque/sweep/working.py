@@ -28,7 +28,10 @@ from calque.jobs import (
 )
 from calque.recipe import Recipe
 from calque.sweep.plan import Key, Pair, Plan, in_tiles
-from calque.sweep.running import Order, make
+from calque.sweep.running import Order, Unsaved, make
+
+Made = Run[Key] | Unsaved | None
+"""What comes of a job."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,13 @@ class Bench:
         ):
             return None
         judges = (order.pair.name, order.pair.back) if order.judges else ()
-        saved = order.folder is None or "run" in found.score.errors or (order.folder / store.MARK).is_file()
+        saved = order.folder is None or "run" in found.score.errors or _is_saved(found, order.folder)
         return found if saved and found.answers(judges) else None
+
+
+def _is_saved(run: Run[Key], folder: Path) -> bool:
+    """Whether its folder is there, and is not that of an earlier run which this one replaced without being saved."""
+    return run.making.saved and (folder / store.MARK).is_file()
 
 
 def work(bench: Bench) -> Iterator[None]:
@@ -144,12 +152,12 @@ def work(bench: Bench) -> Iterator[None]:
         yield from _heard(bench, orders[news.job.name], news, tally)
 
 
-def _job(bench: Bench, order: Order) -> jobs.Job[Run[Key] | None]:
+def _job(bench: Bench, order: Order) -> jobs.Job[Made]:
     needs = bench.plan.spaces[order.pair.source], bench.plan.spaces[order.pair.target]
     return jobs.Job(order.key.name, partial(make, order), needs, bench.share(order.recipe)[1])
 
 
-def _heard(bench: Bench, order: Order, news: jobs.Fate[Run[Key] | None], tally: Tally) -> Iterator[None]:
+def _heard(bench: Bench, order: Order, news: jobs.Fate[Made], tally: Tally) -> Iterator[None]:
     key = order.key
     if isinstance(news, jobs.Started):
         tally.at_once = news.at_once
@@ -162,6 +170,9 @@ def _heard(bench: Bench, order: Order, news: jobs.Fate[Run[Key] | None], tally: 
         if not news.again:
             bench.lost[key] = Lost(f"broke off: {news.error}", False)
             yield
+    elif isinstance(news.result, Unsaved):
+        _unreadable(bench, key, RunError(news.result.error))
+        yield
     elif news.result is not None:
         yield from _kept(bench, order, news.result, tally)
 

@@ -60,9 +60,19 @@ class TestTheWayRound:
         worse = Pairs(two.source, two.target, 1 - two.scores)
         assert way_round(right() | {("a", "b"): worse}, ABC, SIZES) < 0.05
 
-    def test_a_few_words_say_nothing(self):
-        few = {pair: Pairs(*(x[: FEWEST - 1] for x in (p.source, p.target, p.scores))) for pair, p in right().items()}
+    def test_a_few_words_that_come_home_say_nothing(self):
+        few = {pair: Pairs(*(x[:FEWEST] for x in (p.source, p.target, p.scores))) for pair, p in right().items()}
         assert way_round(few, ABC, SIZES) == 0.0
+
+    def test_dictionaries_by_chance_bring_too_few_home(self):
+        """About one word of a vocabulary comes back however small it is, and then it is a large share."""
+        for seed in range(30):
+            generator = torch.Generator().manual_seed(seed)
+            chance = {
+                pair: Pairs(torch.arange(WORDS), torch.randperm(WORDS, generator=generator), torch.ones(WORDS))
+                for pair in pairs_of(ABC)
+            }
+            assert way_round(chance, ABC, SIZES) == 0.0
 
 
 class TestWhoStays:

@@ -27,8 +27,8 @@ Dictionaries = Mapping[Pair, Pairs]
 HOLDS = 0.02
 """A triangle holds where so many of the words that can go round it come back to themselves: of Europarl's 20,000 words
 18 to 32 % did, rare ones and doubtful translations included, and 0.04 % at most where a side was wrong."""
-FEWEST = 20
-"""Fewer words than this say nothing about a triangle."""
+FEWEST = 10
+"""By chance about one word of a vocabulary comes back to itself; so few words, or fewer, say nothing."""
 
 
 def pairs_of(names: Sequence[str]) -> list[Pair]:
@@ -57,8 +57,8 @@ def way_round(dictionaries: Dictionaries, triangle: Triangle, sizes: Mapping[str
     place = begun
     for step in steps:
         place = torch.where(place >= 0, step[place.clamp_min(0)], -1)
-    arrived = place >= 0
-    return float((place == begun)[arrived].float().mean()) if int(arrived.sum()) >= FEWEST else 0.0
+    home = int((place == begun).sum())
+    return home / int((place >= 0).sum()) if home > FEWEST else 0.0
 
 
 def _best(pairs: Pairs, size: int) -> Tensor:
