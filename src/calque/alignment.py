@@ -43,6 +43,10 @@ class Record:
     log: tuple[Mapping[str, Any], ...] = ()
     """One event a step."""
 
+    def as_json(self) -> dict[str, Any]:
+        """As config.json tells it, without the log, which has a file of its own; ``record_from`` gives it back."""
+        return {name: getattr(self, name) for name in _TOLD} | {"notes": list(self.notes)}
+
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
@@ -204,19 +208,11 @@ def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:
 
 
 def _config(alignment: Alignment) -> dict[str, Any]:
-    record, verdict = alignment.record, alignment.verdict
     return {
         "format": store.FORMAT,
-        "recipe": record.recipe,
-        "seed": record.seed,
-        "device": record.device,
-        "versions": record.versions,
-        "inputs": record.inputs,
-        "seconds": record.seconds,
-        "notes": list(record.notes),
-        "interrupted": record.interrupted,
+        **alignment.record.as_json(),
         "names": {"source": alignment.source.name, "target": alignment.target.name},
-        "verdict": {"label": verdict.label, "reasons": list(verdict.reasons), "evidence": dict(verdict.evidence)},
+        "verdict": alignment.verdict.as_json(),
     }
 
 
@@ -269,7 +265,7 @@ def _from_files(
     penalties = {("csls", back): vectors[f"csls.{way}"] for back, way in ((False, "forward"), (True, "backward"))}
     if [len(penalties["csls", back]) for back in (True, False)] != [len(each) for each in spaces.values()]:
         raise RunError(f"{folder}: the run folder is damaged: words and their penalties are not equally many")
-    verdict, record = verdict_from(told), _record(config, log)
+    verdict, record = verdict_from(told), record_from(config, log)
     sides = _side(maps, "source"), _side(maps, "target")
     way = None
     if "back.source" in vectors:
@@ -284,6 +280,9 @@ def _side(maps: dict[str, Tensor], name: str) -> Side:
     )
 
 
-def _record(config: dict[str, Any], log: tuple[Mapping[str, Any], ...]) -> Record:
-    kept = ("recipe", "seed", "device", "versions", "inputs", "seconds", "interrupted")
-    return Record(**{name: config[name] for name in kept}, notes=tuple(config["notes"]), log=log)
+_TOLD = ("recipe", "seed", "device", "versions", "inputs", "seconds", "interrupted")
+
+
+def record_from(config: Mapping[str, Any], log: tuple[Mapping[str, Any], ...] = ()) -> Record:
+    """The record that a config tells; KeyError where it tells none."""
+    return Record(**{name: config[name] for name in _TOLD}, notes=tuple(config["notes"]), log=log)

@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from calque import store
-from calque.alignment import Alignment, Record
+from calque.alignment import Alignment, Record, record_from
 from calque.card import family_card
 from calque.errors import RunError, SettingsError, SpaceError
 from calque.side import Side, map_space
@@ -166,31 +166,19 @@ def words_file(name: str) -> str:
 
 
 def _config(family: Family) -> dict[str, Any]:
-    record = family.record
     return {
         "format": store.FORMAT,
         "kind": KIND,
         "languages": list(family.names),
         "into": family.into,
-        "recipe": record.recipe,
-        "seed": record.seed,
-        "device": record.device,
-        "versions": record.versions,
-        "inputs": record.inputs,
-        "seconds": record.seconds,
-        "notes": list(record.notes),
-        "interrupted": record.interrupted,
-        "verdict": _told(family.verdict),
+        **family.record.as_json(),
+        "verdict": family.verdict.as_json(),
         "pairs": [
-            {"languages": list(pair), "found": each.found, "verdict": _told(each.verdict)}
+            {"languages": list(pair), "found": each.found, "verdict": each.verdict.as_json()}
             for pair, each in family.relations.items()
         ],
         "triangles": [{"languages": list(each), "share": share} for each, share in family.triangles.items()],
     }
-
-
-def _told(verdict: Verdict) -> dict[str, Any]:
-    return {"label": verdict.label, "reasons": list(verdict.reasons), "evidence": dict(verdict.evidence)}
 
 
 def _shared_key(name: str) -> str:
@@ -245,7 +233,7 @@ def _from_files(folder: Path, config: dict[str, Any], maps: dict[str, Tensor]) -
         },
         relations,
         {_three(each["languages"]): each["share"] for each in config["triangles"]},
-        _record(config),
+        record_from(config),
         config["into"],
         kept.penalties(),
     )
@@ -254,11 +242,6 @@ def _from_files(folder: Path, config: dict[str, Any], maps: dict[str, Tensor]) -
 def _three(names: Sequence[str]) -> tuple[str, str, str]:
     one, two, three = names
     return one, two, three
-
-
-def _record(config: Mapping[str, Any]) -> Record:
-    kept = ("recipe", "seed", "device", "versions", "inputs", "seconds", "interrupted")
-    return Record(**{name: config[name] for name in kept}, notes=tuple(config["notes"]))
 
 
 class _Kept(Mapping[str, Space]):

@@ -74,6 +74,10 @@ class Verdict:
     def __str__(self) -> str:
         return self.label
 
+    def as_json(self) -> dict[str, Any]:
+        """As a run folder tells it; ``verdict_from`` gives it back."""
+        return {"label": self.label, "reasons": list(self.reasons), "evidence": dict(self.evidence)}
+
 
 def verdict_from(told: Mapping[str, Any]) -> Verdict:
     """The verdict that a run folder tells; KeyError, TypeError or ValueError where it tells none."""
