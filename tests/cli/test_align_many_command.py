@@ -99,7 +99,12 @@ class TestUsing:
 
     def test_export_two_in_a_space_of_their_own(self, calque: Callable[..., Any], made: Any, tmp_path: Path) -> None:
         result = calque("export", made[0], "-o", tmp_path / "out", "--pair", "en-es", "--format", "bin")
-        assert result.out.split() == [str(tmp_path / "out" / f"{side}.bin") for side in ("source", "target")]
+        files = [tmp_path / "out" / f"{side}.bin" for side in ("source", "target")]
+        assert result.out.split() == [str(each) for each in files]
+        one, other = (read(each).space for each in files)
+        assert (one.words[3], other.words[3]) == ("en3", "es3")
+        best = (one.vectors @ other.vectors.mT).argmax(dim=1).tolist()
+        assert sum(row == found for row, found in enumerate(best)) > 590
 
 
 class TestBadInput:

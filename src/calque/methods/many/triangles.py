@@ -26,7 +26,7 @@ Dictionaries = Mapping[Pair, Pairs]
 
 HOLDS = 0.02
 """A triangle holds where so many of the words that can go round it come back to themselves: of Europarl's 20,000 words
-18 to 32 % did, rare ones and doubtful translations included, and 0.04 % at most where a side was wrong."""
+18 to 31 % did, rare ones and doubtful translations included; where a side is wrong, about one word does by chance."""
 FEWEST = 10
 """By chance about one word of a vocabulary comes back to itself; so few words, or fewer, say nothing."""
 
