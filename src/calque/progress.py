@@ -15,8 +15,8 @@ class Step:
     """Counted from 1."""
     total: int
     """How many there are at most."""
-    values: Mapping[str, float | str] = field(default_factory=dict)
-    """What was measured or chosen: cost, pairs, kind of start…"""
+    values: Mapping[str, float | str | tuple[float, ...]] = field(default_factory=dict)
+    """What was measured or chosen: cost, the costs on the way there, pairs, kind of start…"""
 
 
 Listen = Callable[[Step], None]

@@ -60,6 +60,8 @@ class Evidence:
     kept: float | None = None
     """For a map that was not found by the search: the share of the frequent words that it translates as it does once
     polished like a start. The figures above are then those of its polished form."""
+    roles: tuple[str, ...] = ()
+    """What became of every start, in the order they ran: winner, same, elsewhere, between, other arena."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def verdict_from(told: Mapping[str, Any]) -> Verdict:
     """The verdict that a run folder tells; KeyError, TypeError or ValueError where it tells none."""
     if told["label"] not in get_args(Label):
         raise ValueError(f"the verdict is {told['label']!r}, expected one of {', '.join(get_args(Label))}")
-    return Verdict(told["label"], tuple(told["reasons"]), told["evidence"])
+    evidence = {name: tuple(each) if isinstance(each, list) else each for name, each in told["evidence"].items()}
+    return Verdict(told["label"], tuple(told["reasons"]), evidence)
 
 
 def judge(evidence: Evidence | None) -> Verdict:

@@ -267,3 +267,12 @@ def test_random_rotations_prefer_no_direction():
     assert float(drawn.mean(dim=0).abs().max()) < 0.06
     assert float((drawn.square().mean(dim=0) - 1 / 3).abs().max()) < 0.04
     assert 0.4 < float((torch.linalg.det(drawn) > 0).float().mean()) < 0.6
+
+
+def test_the_path_has_the_cost_of_every_turn_and_ends_at_that_of_the_last(unrelated):
+    firsts = torch.stack([rotation(5), rotation(6)])
+    ended = alternate(unrelated, firsts, SHORT)
+    assert ended.path.shape == (2, len(SHORT.schedule()))
+    assert torch.equal(ended.path[:, -1], ended.cost)
+    one_turn = alternate(unrelated, firsts, AlternationSettings(SHORT.sharpness[:1], (1,), SHORT.scalings))
+    assert torch.allclose(ended.path[:, 0], one_turn.cost)

@@ -270,16 +270,20 @@ def finish(cost: float, cycle: float) -> Finish:
 def test_evidence_is_the_leader_beside_the_medians_of_its_crowd():
     leader = finish(0.5, 0.8)
     crowd = tuple(finish(cost, cycle) for cost, cycle in ((0.9, 0.1), (0.7, 0.4), (0.6, 0.3), (0.8, 0.2)))
-    got = evidence_of(Standing(leader, 3, crowd, 7.5), 6, 400, True, "")
+    same = tuple(finish(cost, 0.8) for cost in (0.51, 0.52, 0.53))
+    started = [crowd[0], same[0], leader, *same[1:], *crowd[1:], replace(leader, arena=1)]
+    got = evidence_of(Standing(leader, same, crowd, 7.5), started, 400, True, "")
     assert (got.cost, got.cycle, got.clearance) == (0.5, 0.8, 7.5)
     assert got.crowd_cost == pytest.approx(statistics.median([0.9, 0.7, 0.6, 0.8])) == pytest.approx(0.75)
     assert got.crowd_cycle == pytest.approx(0.25)
-    assert (got.starts, got.crowd, got.agreeing) == (6, 4, 3)
+    assert (got.starts, got.crowd, got.agreeing) == (9, 4, 3)
+    assert got.roles == ("elsewhere", "same", "winner", "same", "same", *["elsewhere"] * 3, "other arena")
     assert (got.confirmed, got.gave_up, got.words) == (True, "", 400)
 
 
 def test_without_a_crowd_the_leader_stands_for_it():
-    got = evidence_of(Standing(finish(0.5, 0.8), 0, (), 0.0), 1, 400, False, "it was interrupted")
+    alone = finish(0.5, 0.8)
+    got = evidence_of(Standing(alone, (), (), 0.0), [alone], 400, False, "it was interrupted")
     assert (got.crowd, got.crowd_cost, got.crowd_cycle) == (0, 0.5, 0.8)
     assert got.gave_up == "it was interrupted"
 

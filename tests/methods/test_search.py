@@ -274,8 +274,9 @@ def test_rounds_of_another_search_of_the_same_seed_share_no_chance():
 def test_a_leader_under_whom_all_words_go_to_the_same_few_is_not_confirmed():
     leader = replace(finish(0.1), cycle=0.05)
     crowd = tuple(finish(0.9 + 0.001 * row, 0) for row in range(8))
-    assert Standing(leader, 2, crowd, 60.0).confirmed(6.0)
-    assert not Standing(replace(leader, cycle=0.049), 2, crowd, 60.0).confirmed(6.0)
+    same = finish(0.11), finish(0.12)
+    assert Standing(leader, same, crowd, 60.0).confirmed(6.0)
+    assert not Standing(replace(leader, cycle=0.049), same, crowd, 60.0).confirmed(6.0)
 
 
 @pytest.mark.parametrize("wrong", [{"words": (9, 0, 9)}, {"pool": 0}, {"starts": (1, 0)}, {"rounds": 0}])
@@ -387,7 +388,7 @@ def test_of_two_found_again_the_clearer_one_leads_though_its_cost_is_higher():
 
 
 def standing(agreeing: int, crowd: int, clearance: float) -> Standing:
-    return Standing(finish(0.5), agreeing, tuple(finish(0.8, 0) for _ in range(crowd)), clearance)
+    return Standing(finish(0.5), (finish(0.51),) * agreeing, tuple(finish(0.8, 0) for _ in range(crowd)), clearance)
 
 
 @pytest.mark.parametrize(

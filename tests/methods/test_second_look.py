@@ -57,7 +57,7 @@ def searched(problem: Problem, near: int) -> Found:
     maps = [source.mT @ off(generator, 0.25) @ target for _ in range(near)]
     maps += [random_rotation(DIMENSION, generator) for _ in range(9)]
     costs = [0.5 + 0.01 * row for row in range(near)] + [0.9 + 0.001 * row for row in range(9)]
-    finishes = tuple(finish_of(arena, 0, "random", *each) for each in zip(maps, costs, strict=True))
+    finishes = tuple(finish_of(arena, 0, "random", matrix, [cost]) for matrix, cost in zip(maps, costs, strict=True))
     return Found(standing_of(finishes), (arena,), finishes, False, "no start was confirmed in 3 rounds")
 
 

@@ -26,7 +26,7 @@ STAGES = {
     "shared space": "sharing",
 }
 
-SEARCHES = "search", "wider search"
+SEARCHES = "search", "wider search", "judge"
 """Of these the best start counts, not the last; costs of one do not compare with costs of the other."""
 
 

@@ -56,6 +56,8 @@ class Alternated:
     """(…, k, k) orthogonal."""
     cost: Tensor
     """(…): <P, M> of the last plan: lower is better, comparable at equal words, dimension and λ."""
+    path: Tensor
+    """(…, turns): the same of every turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +84,13 @@ def alternate(
     stopped: Callable[[], bool] = never,
 ) -> Alternated:
     """Plan and map in turn from the orthogonal map ``first``, a batch of them if it has leading dimensions."""
-    turn = _Turn(problem, first)
+    turn, path = _Turn(problem, first), list[Tensor]()
     for sharpness in settings.schedule():
         turn.take(sharpness, settings.scalings)
+        path.append(turn.distance)
         if stopped():
             break
-    return Alternated(turn.matrix, turn.distance)
+    return Alternated(turn.matrix, turn.distance, torch.stack(path, dim=-1))
 
 
 class _Turn:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from calque.errors import SettingsError
 from calque.maps import LinearMap, TwoWay
-from calque.methods.alternation import AlternationSettings, Problem, alternate
+from calque.methods.alternation import Alternated, AlternationSettings, Problem, alternate
 from calque.methods.contrast import ContrastSettings, contrast
 from calque.methods.lifting import lift
 from calque.methods.preparing import Prepared, common_dimension, prepare
@@ -73,13 +73,13 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     )
     found = _found(problem, task, settings)
     ended = alternate(problem.head(settings.words), _rotation(found), settings.alternation, task.stopped)
-    task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost)}))
+    task.listen(Step("alternate", 1, 1, _told(ended)))
     rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
     maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
     maps = contrast(source.vectors, target.vectors, maps, settings.contrast, task.listen, task.stopped)
     there, back = ((source.side(each[0]), target.side(each[1])) for each in (maps.there, maps.back))
     words = min(len(task.source), len(task.target))
-    evidence = evidence_of(found.standing, len(found.finishes), words, found.confirmed, found.gave_up)
+    evidence = evidence_of(found.standing, found.finishes, words, found.confirmed, found.gave_up)
     evidence = replace(evidence, interrupted=task.stopped() and not found.confirmed)
     return Outcome(*there, evidence, notes, back)
 
@@ -110,6 +110,10 @@ def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Foun
     if found.confirmed:
         return found
     return second_look(problem, found, settings.wider, task.listen, task.stopped)
+
+
+def _told(ended: Alternated) -> dict[str, float | tuple[float, ...]]:
+    return {"cost": float(ended.cost), "path": tuple(round(each, 4) for each in ended.path.tolist())}
 
 
 def _rotation(found: Found) -> Tensor:

@@ -78,6 +78,12 @@ class Finish:
     """(words,): the nearest target word of each source word under the map."""
     cycle: float
     """The share of the arena's words whose nearest word has them as its nearest."""
+    path: tuple[float, ...] = ()
+    """Its cost after every turn."""
+
+    def told(self) -> dict[str, float | str | tuple[float, ...]]:
+        """What listeners hear of it."""
+        return {"cost": self.cost, "kind": self.kind, "path": tuple(round(each, 4) for each in self.path)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +91,17 @@ class Standing:
     """How the leader of an arena stands among all that finished there."""
 
     leader: Finish
-    agreeing: int
+    same: tuple[Finish, ...]
     """Other starts that found the same map."""
     crowd: tuple[Finish, ...]
     """Those that went elsewhere."""
     clearance: float
     """Deviations between the leader's cost and the crowd's median; 0 where the crowd is too small to say."""
+
+    @property
+    def agreeing(self) -> int:
+        """How many other starts found the same map."""
+        return len(self.same)
 
     def confirmed(self, clear: float) -> bool:
         """Clear of the crowd and found twice; where there is no crowd, because nearly all found the same."""
@@ -165,7 +176,7 @@ def rounds_of_starts(
     with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
         runner = _Runner(seed, pool, stopped)
         for number in range(settings.rounds):
-            yield runner.round(arena, 0, number, settings)
+            yield list(runner.round(arena, 0, number, settings))
 
 
 def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen, stage: str) -> Found:
@@ -176,8 +187,7 @@ def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Li
         which = number % len(arenas)
         for each in runner.round(arenas[which], which, number, settings):
             finishes.append(each)
-            told: dict[str, float | str] = {"cost": each.cost, "kind": each.kind, "dimensions": arenas[which].dimension}
-            listen(Step(stage, len(finishes), most, told))
+            listen(Step(stage, len(finishes), most, {**each.told(), "dimensions": arenas[which].dimension}))
         standing = best_standing(finishes, settings.clear)
         if standing.confirmed(settings.clear):
             return Found(standing, tuple(arenas), tuple(finishes), True, "")
@@ -205,8 +215,8 @@ class _Runner:
     stopped: Callable[[], bool]
     earlier: int = 0
 
-    def round(self, arena: Arena, which: int, number: int, settings: SearchSettings) -> list[Finish]:
-        """All starts of one round: on a CPU one to a thread, elsewhere all in one batch."""
+    def round(self, arena: Arena, which: int, number: int, settings: SearchSettings) -> Iterator[Finish]:
+        """All starts of one round, as they end: on a CPU one to a thread, elsewhere all in one batch."""
         kinds = [kind for kind, count in zip(settings.kinds, settings.starts, strict=True) for _ in range(count)]
         together = 1 if arena.problem.source.device.type == "cpu" else len(kinds)
 
@@ -218,21 +228,22 @@ class _Runner:
                 find(kinds[each])(arena, _generator(self.seed, self.earlier + number, each)) for each in positions
             ]
             ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
-            matrices, costs = ended.matrix.reshape(-1, *firsts[0].shape), ended.cost.reshape(-1).tolist()
+            matrices, paths = ended.matrix.reshape(-1, *firsts[0].shape), ended.path.reshape(len(firsts), -1).tolist()
             return [
-                finish_of(arena, which, kinds[each], matrix, cost)
-                for each, matrix, cost in zip(positions, matrices, costs, strict=True)
+                finish_of(arena, which, kinds[each], matrix, path)
+                for each, matrix, path in zip(positions, matrices, paths, strict=True)
             ]
 
-        return [finish for part in self.pool.map(run, range(0, len(kinds), together)) for finish in part]
+        for part in self.pool.map(run, range(0, len(kinds), together)):
+            yield from part
 
 
-def finish_of(arena: Arena, which: int, kind: str, matrix: Tensor, cost: float) -> Finish:
-    """A start that ended at this map, with the words that choose each other under it."""
+def finish_of(arena: Arena, which: int, kind: str, matrix: Tensor, path: Sequence[float]) -> Finish:
+    """A start that went this way to this map, with the words that choose each other under it."""
     similarity = (arena.problem.source @ matrix) @ arena.problem.target.mT
     choices, back = similarity.argmax(dim=1), similarity.argmax(dim=0)
     returned = back[choices] == torch.arange(len(choices), device=choices.device)
-    return Finish(kind, which, cost, matrix, choices, float(returned.double().mean()))
+    return Finish(kind, which, path[-1], matrix, choices, float(returned.double().mean()), tuple(path))
 
 
 def _generator(seed: int, number: int, position: int) -> torch.Generator:
@@ -266,8 +277,8 @@ def standing_of(finishes: Sequence[Finish], leader: Finish | None = None) -> Sta
     leader = leader or min(finishes, key=lambda each: each.cost)
     alike = {id(each): agreement(each, leader) for each in finishes if each is not leader}
     crowd = tuple(each for each in finishes if alike.get(id(each), 1.0) < APART)
-    agreeing = sum(share >= AGREE for share in alike.values())
-    return Standing(leader, agreeing, crowd, _clearance(leader.cost, [each.cost for each in crowd]))
+    same = tuple(each for each in finishes if alike.get(id(each), 0.0) >= AGREE)
+    return Standing(leader, same, crowd, _clearance(leader.cost, [each.cost for each in crowd]))
 
 
 def agreement(one: Finish, other: Finish) -> float:
@@ -283,7 +294,23 @@ def _clearance(cost: float, crowd: Sequence[float]) -> float:
     return (middle - cost) / (1.4826 * max(spread, 1e-6))
 
 
-def evidence_of(standing: Standing, starts: int, words: int, confirmed: bool, gave_up: str) -> Evidence:
+def roles(standing: Standing, finishes: Sequence[Finish]) -> tuple[str, ...]:
+    """What became of every start: the winner, the same map as it, elsewhere, between the two, or in another arena."""
+    same, crowd = ({id(each) for each in some} for some in (standing.same, standing.crowd))
+
+    def role(finish: Finish) -> str:
+        if finish is standing.leader:
+            return "winner"
+        if id(finish) in same:
+            return "same"
+        if finish.arena != standing.leader.arena:
+            return "other arena"
+        return "elsewhere" if id(finish) in crowd else "between"
+
+    return tuple(map(role, finishes))
+
+
+def evidence_of(standing: Standing, finishes: Sequence[Finish], words: int, confirmed: bool, gave_up: str) -> Evidence:
     """What a search says for its winner: the leader beside the medians of its crowd."""
     leader, crowd = standing.leader, standing.crowd or (standing.leader,)
     return Evidence(
@@ -292,10 +319,11 @@ def evidence_of(standing: Standing, starts: int, words: int, confirmed: bool, ga
         clearance=standing.clearance,
         cycle=leader.cycle,
         crowd_cycle=statistics.median(each.cycle for each in crowd),
-        starts=starts,
+        starts=len(finishes),
         crowd=len(standing.crowd),
         agreeing=standing.agreeing,
         confirmed=confirmed,
         gave_up=gave_up,
         words=words,
+        roles=roles(standing, finishes),
     )

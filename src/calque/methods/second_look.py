@@ -76,7 +76,7 @@ def _standing(found: Found, finish: Finish, agreeing: list[Finish]) -> Standing:
     """How a start stood in its arena beside those that did not agree with it after the climb."""
     others = {id(each) for each in agreeing}
     same = [each for each in found.finishes if each.arena == finish.arena and id(each) not in others]
-    return replace(standing_of(same, finish), agreeing=len(agreeing))
+    return replace(standing_of(same, finish), same=tuple(agreeing))
 
 
 def _believable(standing: Standing) -> bool:

@@ -36,14 +36,17 @@ def witness(task: Task, source: Side, target: Side) -> Evidence | None:
     mapped = _mapped(task, source, target, len(arena.problem.source), len(arena.problem.target))
     given = _polished(arena, *mapped, settings)
     finishes, standing = [given], standing_of([given], given)
+    most = 1 + ROUNDS * sum(settings.starts)
+    task.listen(Step("judge", 1, most, given.told()))
     for found in rounds_of_starts(arena, settings, task.seed, task.stopped):
-        finishes += found
+        for each in found:
+            finishes.append(each)
+            task.listen(Step("judge", len(finishes), most, each.told()))
         standing = standing_of(finishes, given)
-        task.listen(Step("judge", len(finishes), 1 + ROUNDS * len(found), {"cost": given.cost}))
         if standing.confirmed(settings.clear) or task.stopped():
             break
     confirmed, words = standing.confirmed(settings.clear), min(len(task.source), len(task.target))
-    evidence = evidence_of(standing, len(finishes), words, confirmed, "" if confirmed else _why(task))
+    evidence = evidence_of(standing, finishes, words, confirmed, "" if confirmed else _why(task))
     return replace(evidence, kept=_kept(given, *mapped), interrupted=task.stopped() and not confirmed)
 
 
@@ -67,7 +70,7 @@ def _polished(arena: Arena, source: Tensor, target: Tensor, settings: SearchSett
     pairs = mutual(source, target, find("csls"))
     gram = arena.problem.source[pairs.source].mT @ arena.problem.target[pairs.target]
     ended = alternate(arena.problem, nearest_orthogonal(gram), settings.alternation)
-    return finish_of(arena, 0, "given", ended.matrix, float(ended.cost))
+    return finish_of(arena, 0, "given", ended.matrix, ended.path.tolist())
 
 
 def _kept(given: Finish, source: Tensor, target: Tensor) -> float:
