@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from calque import store
 from calque.cli import show
-from calque.cli.commands import numbers
 from calque.cli.families import alignment_in
-from calque.errors import RunError
+from calque.errors import RunError, SettingsError
 from calque.evaluate import read_similarity, score_similarity, score_translation
 from calque.lexicon import Lexicon, read_lexicon
 
@@ -23,7 +22,7 @@ def evaluate(command: Evaluate) -> int:
     back = None if command.lexicon_back is None else _lexicon(command, command.lexicon_back)
     alignment = alignment_in(command.folder, command.pair)
     retrievals = command.retrieval.split(",")
-    score = score_translation(alignment, lexicon, back, retrievals, numbers(command.k, "k"))
+    score = score_translation(alignment, lexicon, back, retrievals, _numbers(command.k))
     _keep(command, command.folder, f"translation{_of(command)}", {"lexicon": str(command.lexicon), **score.as_json()})
     if command.json:
         show.as_json(score.as_json())
@@ -46,6 +45,14 @@ def similarity(command: Similarity) -> int:
     print(f"pearson {score.pearson:.3f}  spearman {score.spearman:.3f}")
     print(f"{score.used} pairs used, {score.missing} not in the vocabularies; {score.phrases} with a phrase, {done}")
     return 0
+
+
+def _numbers(text: str) -> list[int]:
+    """'1,5,10' as numbers."""
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise SettingsError(f"--k is {text!r}; expected whole numbers separated by commas, such as 1,5,10") from None
 
 
 def _of(command: Evaluate | Similarity) -> str:

@@ -1,0 +1,55 @@
+"""Every command as a dataclass: its fields are its arguments, the sentence under a field is its help.
+
+Nothing heavy is imported here, so that help is instant; each ``run`` imports what it needs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Union
+
+from tyro.conf import subcommand
+
+from calque.cli.commands.common import Common, Reads
+from calque.cli.commands.files import Convert, Inspect, Recipes
+from calque.cli.commands.judging import Evaluate, Similarity
+from calque.cli.commands.making import Align, AlignMany, Demo
+from calque.cli.commands.many import Data, Reproduce, Sweep
+from calque.cli.commands.using import Export, MakeLexicon, Translate
+
+COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
+    Annotated[Demo, subcommand("demo")],
+    Annotated[Align, subcommand("align")],
+    Annotated[AlignMany, subcommand("align-many")],
+    Annotated[Translate, subcommand("translate")],
+    Annotated[MakeLexicon, subcommand("lexicon")],
+    Annotated[Export, subcommand("export")],
+    Annotated[Evaluate, subcommand("evaluate")],
+    Annotated[Similarity, subcommand("similarity")],
+    Annotated[Inspect, subcommand("inspect")],
+    Annotated[Convert, subcommand("convert")],
+    Annotated[Recipes, subcommand("recipes")],
+    Annotated[Reproduce, subcommand("reproduce")],
+    Annotated[Sweep, subcommand("sweep")],
+    Annotated[Data, subcommand("data")],
+]
+"""What `calque --help` lists."""
+
+__all__ = [
+    "COMMANDS",
+    "Align",
+    "AlignMany",
+    "Common",
+    "Convert",
+    "Data",
+    "Demo",
+    "Evaluate",
+    "Export",
+    "Inspect",
+    "MakeLexicon",
+    "Reads",
+    "Recipes",
+    "Reproduce",
+    "Similarity",
+    "Sweep",
+    "Translate",
+]
