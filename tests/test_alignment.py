@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from calque.evaluate.similarity import Judged
 from calque.lexicon import Lexicon
 from calque.maps import LinearMap, NetworkMap
 from calque.preprocess import Preprocessing, fit
-from calque.side import Side, map_space
+from calque.side import Milestone, Side, map_space
 from calque.space import Space
 from calque.verdict import Verdict
 
@@ -305,6 +306,19 @@ def test_what_is_saved_is_loaded(alignment, tmp_path):
     assert got.translate(["s1", "s2"]) == alignment.translate(["s1", "s2"])
     assert got.translate(["t1"], back=True) == alignment.translate(["t1"], back=True)
     assert got.lexicon(every=True) == alignment.lexicon(every=True)
+
+
+def test_the_maps_of_earlier_stages_come_back_in_order_and_of_their_kind(alignment, tmp_path):
+    network = NetworkMap((torch.eye(6), 2 * torch.eye(6)), (torch.zeros(6), torch.ones(6)))
+    first, second = LinearMap(3 * torch.eye(6)), LinearMap(4 * torch.eye(6))
+    earlier = *(Milestone(stage, first, second) for stage in ("z", *"abcdefghij")), Milestone("last", first, network)
+    replace(alignment, earlier=earlier).save(tmp_path / "run")
+    got = Alignment.load(tmp_path / "run").earlier
+    assert [each.stage for each in got] == ["z", *"abcdefghij", "last"]
+    assert torch.equal(got[0].target.matrix, second.matrix)
+    assert torch.equal(got[-1].target.apply(torch.ones(2, 6)), network.apply(torch.ones(2, 6)))
+    alignment.save(tmp_path / "run", overwrite=True)
+    assert Alignment.load(tmp_path / "run").earlier == ()
 
 
 def test_the_record_comes_back_whole(alignment, tmp_path):

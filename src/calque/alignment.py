@@ -17,12 +17,14 @@ from calque.card import model_card
 from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
 from calque.induced import CONSIDERED, Choices, Entry, judged
 from calque.lookup import Candidate, Translation, similar
-from calque.maps import LinearMap
+from calque.maps import LinearMap, map_from
 from calque.retrieval import Neighbours, find, neighbours
-from calque.side import Side, map_space, map_subwords
+from calque.side import Milestone, Side, map_space, map_subwords
 from calque.space import Space
 from calque.verdict import Verdict, verdict_from
 
+STAGES = "stages.safetensors"
+"""Where a run folder keeps the maps of its earlier stages."""
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
 
@@ -64,6 +66,8 @@ class Alignment:
     returning: Alignment | None = None
     """By what to translate back, where a method learned two maps (F of the paper beside G, not its inverse). Queries
     stay and candidates are mapped, so that F serves the way there and G the way back."""
+    earlier: tuple[Milestone, ...] = ()
+    """The maps of the way there after each stage but the last."""
 
     @classmethod
     def of(
@@ -160,6 +164,8 @@ class Alignment:
             store.write_json(folder / "config.json", _config(self))
             store.write_tensors(folder / "maps.safetensors", _map_tensors(self))
             store.write_tensors(folder / "vectors.safetensors", _vector_tensors(self))
+            if self.earlier:
+                store.write_tensors(folder / STAGES, _stage_tensors(self.earlier))
             store.write_lines(folder / "words.source.txt", self.source.words)
             store.write_lines(folder / "words.target.txt", self.target.words)
             store.write_lines(folder / "log.jsonl", [store.one_line(event) for event in self.record.log])
@@ -172,8 +178,9 @@ class Alignment:
         config = store.read_json(folder / "config.json")
         log = store.read_log(folder / "log.jsonl")
         maps, vectors = (store.read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
+        stages = store.read_tensors(folder / STAGES) if (folder / STAGES).exists() else {}
         try:
-            return _from_files(folder, config, maps, vectors, log)
+            return replace(_from_files(folder, config, maps, vectors, log), earlier=_earlier(stages))
         except (KeyError, TypeError, ValueError, SpaceError) as error:
             raise RunError(f"{folder}: the run folder is damaged or of another version: {error}") from error
 
@@ -226,6 +233,23 @@ def _for_the_way_back(alignment: Alignment, tensors: Callable[[Alignment], dict[
     """What the way back adds, where it has maps of its own."""
     way = alignment.returning
     return {} if way is None else {f"back.{name}": value for name, value in tensors(way).items()}
+
+
+def _stage_tensors(earlier: Sequence[Milestone]) -> dict[str, Tensor]:
+    sides = [
+        (f"{number}.{each.stage}.{side}", map)
+        for number, each in enumerate(earlier)
+        for side, map in (("source", each.source), ("target", each.target))
+    ]
+    return {f"{name}{key}": tensor for name, map in sides for key, tensor in map.tensors().items()}
+
+
+def _earlier(saved: dict[str, Tensor]) -> tuple[Milestone, ...]:
+    stages = sorted({(int(number), stage) for number, stage, *_ in (name.split(".") for name in saved)})
+    return tuple(
+        Milestone(stage, *(map_from(saved, f"{number}.{stage}.{side}") for side in ("source", "target")))
+        for number, stage in stages
+    )
 
 
 def _mapped_tensors(alignment: Alignment) -> dict[str, Tensor]:

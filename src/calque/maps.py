@@ -77,6 +77,11 @@ class NetworkMap:
         )
 
 
+def map_from(saved: dict[str, Tensor], name: str) -> LinearMap | NetworkMap:
+    """The map of either kind that was saved under this name."""
+    return LinearMap(saved[name]) if name in saved else NetworkMap.from_tensors(saved, name)
+
+
 def procrustes(source: Tensor, target: Tensor) -> LinearMap:
     """The orthogonal W that minimises ||X W - Y|| for rows that correspond (Schönemann 1966)."""
     return LinearMap(nearest_orthogonal(source.mT @ target))

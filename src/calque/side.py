@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calque.maps import LinearMap, NetworkMap
+from calque.maps import LinearMap, NetworkMap, map_from
 from calque.preprocess import Preprocessing, unit
 from calque.space import Space, SubwordModel
 
@@ -35,9 +35,16 @@ class Side:
         """The side whose ``tensors`` these are."""
         prefix = "preprocessing."
         steps = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
-        if "map" in saved:
-            return cls(Preprocessing.from_tensors(steps), LinearMap(saved["map"]))
-        return cls(Preprocessing.from_tensors(steps), NetworkMap.from_tensors(saved, "map"))
+        return cls(Preprocessing.from_tensors(steps), map_from(saved, "map"))
+
+
+@dataclass(frozen=True, eq=False)
+class Milestone:
+    """The maps of both sides after a stage that others followed: to see what each stage was worth."""
+
+    stage: str
+    source: LinearMap | NetworkMap
+    target: LinearMap | NetworkMap
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ RUN_FILES = {
     "config.json",
     "log.jsonl",
     "maps.safetensors",
+    "stages.safetensors",
     "vectors.safetensors",
     "words.source.txt",
     "words.target.txt",

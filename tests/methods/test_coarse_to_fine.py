@@ -91,6 +91,22 @@ def test_the_stages_report_in_order(outcome, told):
     assert SETTINGS.refinement.fewest <= refined <= SETTINGS.refinement.rounds
 
 
+def test_the_maps_of_earlier_stages_are_kept_and_each_is_nearer_the_truth(outcome, pair):
+    assert [each.stage for each in outcome.earlier] == ["search", "alternate", "refine"]
+    sides = outcome.source, outcome.target
+    ended = [[replace(sides[0], map=each.source), replace(sides[1], map=each.target)] for each in outcome.earlier]
+    earlier = [replace(outcome, source=each[0], target=each[1]) for each in ended]
+    right = [accuracy(each, *pair) for each in (*earlier, outcome)]
+    assert right[0] > 0.5
+    assert right == sorted(right)
+
+
+def test_without_contrast_the_refined_maps_are_the_last(pair):
+    got = coarse_to_fine(Task(*pair), replace(SETTINGS, contrast=replace(SETTINGS.contrast, steps=0)))
+    assert torch.equal(got.earlier[-1].source.matrix, got.source.map.matrix)
+    assert torch.equal(got.earlier[-1].target.matrix, got.target.map.matrix)
+
+
 def test_another_word_order_on_one_side_is_found_out(pair):
     order = torch.randperm(600, generator=seeded(4))
     shuffled = space(pair[1].vectors[order], "t")

@@ -24,6 +24,7 @@ from calque.methods.second_look import second_look
 from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import check_steps
 from calque.progress import Step
+from calque.side import Milestone
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,23 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
         word_weights(task.target.head(len(target.vectors)), target.vectors),
     )
     found = _found(problem, task, settings)
-    ended = alternate(problem.head(settings.words), _rotation(found), settings.alternation, task.stopped)
+    first = _rotation(found)
+    ended = alternate(problem.head(settings.words), first, settings.alternation, task.stopped)
     task.listen(Step("alternate", 1, 1, _told(ended)))
-    rotation = TwoWay.of(LinearMap(ended.matrix), LinearMap.identity(dimension, ended.matrix))
-    maps = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
-    maps = contrast(source.vectors, target.vectors, maps, settings.contrast, task.listen, task.stopped)
+    searched, rotation = (
+        TwoWay.of(LinearMap(each), LinearMap.identity(dimension, each)) for each in (first, ended.matrix)
+    )
+    refined = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
+    maps = contrast(source.vectors, target.vectors, refined, settings.contrast, task.listen, task.stopped)
+    stages = {"search": searched, "alternate": rotation, "refine": refined}
+    earlier = tuple(
+        Milestone(name, source.side(each.there[0]).map, target.side(each.there[1]).map) for name, each in stages.items()
+    )
     there, back = ((source.side(each[0]), target.side(each[1])) for each in (maps.there, maps.back))
     words = min(len(task.source), len(task.target))
     evidence = evidence_of(found.standing, found.finishes, words, found.confirmed, found.gave_up)
     evidence = replace(evidence, interrupted=task.stopped() and not found.confirmed)
-    return Outcome(*there, evidence, notes, back)
+    return Outcome(*there, evidence, notes, back, earlier)
 
 
 def _prepared(task: Task, settings: CoarseToFineSettings) -> tuple[Prepared, Prepared, tuple[str, ...]]:

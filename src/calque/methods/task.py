@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from calque.progress import Listen, never, quiet
-from calque.side import Side
+from calque.side import Milestone, Side
 from calque.space import Space
 from calque.transport import uniform
 from calque.verdict import Evidence
@@ -58,6 +58,8 @@ class Outcome:
     notes: tuple[str, ...] = ()
     back: tuple[Side, Side] | None = None
     """The sides to translate back by, where the method learned a second map for that (F of the paper beside G)."""
+    earlier: tuple[Milestone, ...] = ()
+    """The maps of the way there after the stages before the last."""
 
 
 Method = Callable[[Task, Any], Outcome]

@@ -153,6 +153,7 @@ def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: Clock, judge
         _record(recipe, task, outcome, clock),
         outcome.back,
     )
+    made = replace(made, earlier=outcome.earlier)
     return made if task.device.type == "cpu" else penalties(made, task.device)
 
 

@@ -124,6 +124,15 @@ def test_it_tells_both_stages_and_nothing_that_went_wrong(found):
     assert told[-1].values["cost"] < told[10].values["cost"] or stages.count("transport") == 1
 
 
+def test_the_map_that_the_adversary_left_is_kept(found, task):
+    variant, outcome, _ = found
+    (earlier,) = outcome.earlier
+    assert earlier.stage == "adversary"
+    alone = paper(task, replace(FINDING, variant=variant, steps=0))
+    assert torch.equal(earlier.target.matrix, alone.target.map.matrix)
+    assert not torch.equal(earlier.target.matrix, outcome.target.map.matrix)
+
+
 def test_maps_with_hidden_layers_translate_far_better_than_chance(task, pair):
     settings = replace(
         FINDING, variant="free", hidden=(24,), steps=20, gan=replace(FINDING.gan, rate=2e-2, back_translation=3.0)

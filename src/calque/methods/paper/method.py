@@ -24,7 +24,7 @@ from calque.methods.paper.transfer import Transfer, Variant, first_transfer
 from calque.methods.recorded import Recorded, coarse_products
 from calque.methods.task import Outcome, Task, word_weights
 from calque.preprocess import Preprocessing, fit
-from calque.side import Side
+from calque.side import Milestone, Side
 from calque.transport import SinkhornSettings
 from calque.transport.distance import Gradient
 
@@ -99,9 +99,10 @@ def paper_together(tasks: Sequence[Task], settings: PaperSettings) -> list[Outco
     preprocessings, words = _words(task, settings)
     with torch.enable_grad():
         transfer, notes = _adversarial(task, words, settings, seeds)
+        started = Transfer(tuple(each.detach().clone() for each in transfer.parameters), transfer.tied)
         transfer, more = _by_transport(task, words, transfer, settings, seeds)
     told = [tuple(part[place] for part in (notes, more) if place in part) for place in range(len(seeds))]
-    return [_outcome(preprocessings, transfer, place, told[place]) for place in range(len(seeds))]
+    return [_outcome(preprocessings, started, transfer, place, told[place]) for place in range(len(seeds))]
 
 
 def _words(task: Task, settings: PaperSettings) -> tuple[tuple[Preprocessing, Preprocessing], Words]:
@@ -211,10 +212,15 @@ def _by_transport(task: Task, words: Words, transfer: Transfer, settings: PaperS
 
 
 def _outcome(
-    preprocessings: tuple[Preprocessing, Preprocessing], transfer: Transfer, place: int, notes: tuple[str, ...]
+    preprocessings: tuple[Preprocessing, Preprocessing],
+    started: Transfer,
+    transfer: Transfer,
+    place: int,
+    notes: tuple[str, ...],
 ) -> Outcome:
     """Queries stay and candidates are mapped: F serves the way there, G the way back."""
     x, y = (each.cpu() for each in preprocessings)
     g, f = transfer.maps(place)
     stay = LinearMap.identity(g.inputs, torch.empty(0))
-    return Outcome(Side(x, stay), Side(y, f), None, notes, back=(Side(x, g), Side(y, stay)))
+    earlier = (Milestone("adversary", stay, started.maps(place)[1]),)
+    return Outcome(Side(x, stay), Side(y, f), None, notes, (Side(x, g), Side(y, stay)), earlier)
