@@ -64,7 +64,25 @@ def score_translation(
     )
 
 
-def _direction(alignment: Alignment, lexicon: Lexicon, back: bool, retrieval: str, ks: Sequence[int]) -> DirectionScore:
+@dataclass(frozen=True)
+class Asked:
+    """One word that was asked, and what came back."""
+
+    row: int
+    """Of the word, in the language that asks."""
+    right: frozenset[int]
+    """Rows of the right answers, in the language that is asked."""
+    found: tuple[int, ...]
+    """Rows of the candidates, best first."""
+
+    @property
+    def place(self) -> int:
+        """How many candidates stand before the first right one; all of them where none is right."""
+        return next((place for place, row in enumerate(self.found) if row in self.right), len(self.found))
+
+
+def ask(alignment: Alignment, lexicon: Lexicon, k: int, back: bool = False, retrieval: str = "csls") -> list[Asked]:
+    """Every word of the lexicon that can be answered, with its ``k`` best candidates, in the lexicon's order."""
     asking, asked = alignment.spaces(back)
     gold = _answerable(lexicon, asking.index, asked.index)
     if not gold:
@@ -73,9 +91,14 @@ def _direction(alignment: Alignment, lexicon: Lexicon, back: bool, retrieval: st
             f"{lexicon.name or 'the lexicon'}: none of its {len(lexicon)} words can be asked {ways}; "
             "is it the right language, direction and letter case?"
         )
-    found = alignment.neighbours(asking.vectors[list(gold)], max(ks), back, retrieval)
-    first = [_rank_of_first(rows, right) for rows, right in zip(found.indices.tolist(), gold.values(), strict=True)]
-    return DirectionScore({k: sum(rank < k for rank in first) for k in ks}, len(gold), len(lexicon) - len(gold))
+    found = alignment.neighbours(asking.vectors[list(gold)], k, back, retrieval).indices.tolist()
+    return [Asked(row, frozenset(right), tuple(rows)) for (row, right), rows in zip(gold.items(), found, strict=True)]
+
+
+def _direction(alignment: Alignment, lexicon: Lexicon, back: bool, retrieval: str, ks: Sequence[int]) -> DirectionScore:
+    asked = ask(alignment, lexicon, max(ks), back, retrieval)
+    right = {k: sum(each.place < min(k, len(each.found)) for each in asked) for k in ks}
+    return DirectionScore(right, len(asked), len(lexicon) - len(asked))
 
 
 def _answerable(lexicon: Lexicon, asking: Mapping[str, int], asked: Mapping[str, int]) -> dict[int, set[int]]:
@@ -86,7 +109,3 @@ def _answerable(lexicon: Lexicon, asking: Mapping[str, int], asked: Mapping[str,
         if word in asking
     }
     return {row: right for row, right in gold.items() if right}
-
-
-def _rank_of_first(rows: Sequence[int], right: set[int]) -> int:
-    return next((rank for rank, row in enumerate(rows) if row in right), len(rows))

@@ -1,0 +1,1 @@
+"""The explorer: a run as a page on this machine. Needs the extra `web`."""
