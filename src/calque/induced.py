@@ -26,6 +26,11 @@ class Entry:
     mutual: bool
     """Whether each is the other's best translation."""
 
+    @property
+    def line(self) -> str:
+        """As a file of word pairs has it."""
+        return f"{self.source}\t{self.target}\t{self.confidence:.4f}"
+
 
 @dataclass(frozen=True, eq=False)
 class Choices:

@@ -26,6 +26,7 @@ SCALES = {"nn": 1.0, "csls": 2.0}
 """The retrievals whose penalties a run keeps, with what they multiply a cosine by (retrieval.py)."""
 KINDS = {"F32": "<f4", "F64": "<f8"}
 """Vectors and penalties, and counts, as a run keeps them."""
+OTHER = {"source": "target", "target": "source"}
 AT_ONCE = 64
 """Words asked about together: what is held in memory is their similarities to all candidates."""
 SEARCHED = 50_000
@@ -74,46 +75,56 @@ class Lookup:
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
         """The ``k`` best translations of each word; from target to source with ``back``."""
-        if retrieval not in SCALES:
-            raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")
-        if k < 1:
-            raise SettingsError(f"k is {k}; expected at least 1")
         asking, asked = ("target", "source") if back else ("source", "target")
-        rows = [self._row(asking, word) for word in words]
+        rows = [self.row(asking, word) for word in words]
+        ours, theirs = self.words(asking), self.words(asked)
         return [
-            each
-            for begin in range(0, len(rows), AT_ONCE)
-            for each in self._answers(rows[begin : begin + AT_ONCE], asking, asked, k, back, retrieval)
+            Translation(ours[row], tuple(Candidate(theirs[place], score) for place, score in best))
+            for row, best in zip(rows, self.ranked(asking, rows, k, retrieval), strict=True)
         ]
 
-    def _answers(
-        self, rows: list[int], asking: str, asked: str, k: int, back: bool, retrieval: str
-    ) -> list[Translation]:
+    def _best(self, rows: list[int], asking: str, k: int, retrieval: str) -> list[list[tuple[int, float]]]:
+        back = asking == "target"
         way = "back." if back and "back.source" in self.tensors else ""
-        queries, candidates = self.tensor(f"{way}{asking}")[rows], self.tensor(f"{way}{asked}")
+        queries, candidates = self.tensor(f"{way}{asking}")[rows], self.tensor(f"{way}{OTHER[asking]}")
         scores = SCALES[retrieval] * (queries @ candidates.T)
         if retrieval == "csls":
             scores -= self.tensor("csls.backward" if back else "csls.forward")
         k = min(k, scores.shape[1])
         best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        found = []
-        for row, line, some in zip(rows, scores, best, strict=True):
-            ranked = some[np.argsort(-line[some], kind="stable")]
-            named = tuple(Candidate(self._words(asked)[place], float(line[place])) for place in ranked.tolist())
-            found.append(Translation(self._words(asking)[row], named))
-        return found
+        ranked = (some[np.argsort(-line[some], kind="stable")] for line, some in zip(scores, best, strict=True))
+        return [
+            list(zip(places.tolist(), line[places].tolist(), strict=True))
+            for line, places in zip(scores, ranked, strict=True)
+        ]
 
-    def _row(self, side: str, word: str) -> int:
+    def row(self, side: str, word: str) -> int:
+        """Of a word; UnknownWordError, with words of similar spelling, where there is none."""
         row = self._index[side].get(word)
         if row is None:
-            words = self._words(side)
+            words = self.words(side)
             name = self.told("names", side)
             where = f"{name}: " if name else ""
             raise UnknownWordError(f"{where}{word!r} is not among the {len(words)} words{similar(word, words)}")
         return row
 
-    def _words(self, side: str) -> list[str]:
+    def words(self, side: str) -> list[str]:
+        """The words of ``source`` or ``target``, most frequent first."""
         return self._both[side]
+
+    def ranked(
+        self, side: str, rows: Sequence[int], k: int, retrieval: str = "csls"
+    ) -> list[list[tuple[int, float]]]:
+        """The same by rows: for each row of ``side`` the ``k`` best rows of the other language, with their scores."""
+        if retrieval not in SCALES:
+            raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")
+        if k < 1:
+            raise SettingsError(f"k is {k}; expected at least 1")
+        return [
+            each
+            for begin in range(0, len(rows), AT_ONCE)
+            for each in self._best(list(rows[begin : begin + AT_ONCE]), side, k, retrieval)
+        ]
 
     @cached_property
     def _both(self) -> dict[str, list[str]]:
@@ -152,9 +163,14 @@ class Lookup:
         return RunError(f"{self.folder}: the run folder is damaged or of another version: {how}")
 
 
+def spelled_alike(word: str, words: Sequence[str]) -> list[str]:
+    """Up to three words of similar spelling among the frequent ones, the most similar first."""
+    return difflib.get_close_matches(word, words[:SEARCHED], n=3, cutoff=0.75)
+
+
 def similar(word: str, words: Sequence[str]) -> str:
-    """Words of similar spelling among the frequent ones, as the end of a sentence."""
-    close = difflib.get_close_matches(word, words[:SEARCHED], n=3, cutoff=0.75)
+    """The same as the end of a sentence."""
+    close = spelled_alike(word, words)
     return f"; did you mean {', '.join(close)}?" if close else ""
 
 

@@ -93,7 +93,7 @@ def lexicon(command: MakeLexicon) -> int:
 
 
 def _write_lexicon(command: MakeLexicon, entries: Induced, recall: Mapping[str, Any]) -> None:
-    lines = (f"{each.source}\t{each.target}\t{each.confidence:.4f}" for each in entries)
+    lines = (each.line for each in entries)
     told = {"count": len(entries), "file": None if command.output is None else str(command.output), **recall}
     if command.output is not None:
         store.write_lines(command.output, lines)
