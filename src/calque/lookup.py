@@ -98,6 +98,10 @@ class Lookup:
             for line, places in zip(scores, ranked, strict=True)
         ]
 
+    def knows(self, side: str, word: str) -> bool:
+        """Whether this is a word of ``source`` or ``target``."""
+        return word in self._index[side]
+
     def row(self, side: str, word: str) -> int:
         """Of a word; UnknownWordError, with words of similar spelling, where there is none."""
         row = self._index[side].get(word)
@@ -112,9 +116,7 @@ class Lookup:
         """The words of ``source`` or ``target``, most frequent first."""
         return self._both[side]
 
-    def ranked(
-        self, side: str, rows: Sequence[int], k: int, retrieval: str = "csls"
-    ) -> list[list[tuple[int, float]]]:
+    def ranked(self, side: str, rows: Sequence[int], k: int, retrieval: str = "csls") -> list[list[tuple[int, float]]]:
         """The same by rows: for each row of ``side`` the ``k`` best rows of the other language, with their scores."""
         if retrieval not in SCALES:
             raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from calque import store
 from calque.alignment import Alignment
-from calque.cli import live, show
+from calque.cli import exploring, live, show
 from calque.errors import RunError, SettingsError
 from calque.formats import read
 from calque.lexicon import Lexicon, read_lexicon
@@ -33,17 +33,20 @@ def run(command: Align) -> int:
     target = _read(command, command.target, command.target_counts)
     reading = time.monotonic() - began
     checkpoint = _checkpoint(command) if recipe.resumes else None
-    with live.interruptible() as stopped:
-        with live.bars(not command.quiet) as listen:
-            alignment = run_recipe(
-                recipe, source, target, command.seed, command.device, listen, stopped, lexicon, checkpoint
-            )
-        alignment.save(command.output, command.overwrite)
-    if checkpoint is not None and alignment.record.interrupted:
-        command.say(f"interrupted: {checkpoint} stays; the same command with --overwrite goes on from it")
-    elif checkpoint is not None:
-        forget(checkpoint)
-    tell(command, alignment, command.output, reading)
+    with exploring.watched(command) as stage:
+        with live.interruptible() as stopped:
+            with live.bars(not command.quiet) as bars:
+                listen = exploring.both(bars, stage)
+                alignment = run_recipe(
+                    recipe, source, target, command.seed, command.device, listen, stopped, lexicon, checkpoint
+                )
+            alignment.save(command.output, command.overwrite)
+        if checkpoint is not None and alignment.record.interrupted:
+            command.say(f"interrupted: {checkpoint} stays; the same command with --overwrite goes on from it")
+        elif checkpoint is not None:
+            forget(checkpoint)
+        tell(command, alignment, command.output, reading)
+        exploring.stay(command, stage, command.output)
     return exit_code(alignment)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Union
 from tyro.conf import subcommand
 
 from calque.cli.commands.common import Common, Reads
+from calque.cli.commands.exploring import Explore
 from calque.cli.commands.files import Convert, Inspect, Recipes
 from calque.cli.commands.judging import Evaluate, Similarity
 from calque.cli.commands.making import Align, AlignMany, Demo
@@ -25,6 +26,7 @@ COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too
     Annotated[Export, subcommand("export")],
     Annotated[Evaluate, subcommand("evaluate")],
     Annotated[Similarity, subcommand("similarity")],
+    Annotated[Explore, subcommand("explore")],
     Annotated[Inspect, subcommand("inspect")],
     Annotated[Convert, subcommand("convert")],
     Annotated[Recipes, subcommand("recipes")],
@@ -43,6 +45,7 @@ __all__ = [
     "Data",
     "Demo",
     "Evaluate",
+    "Explore",
     "Export",
     "Inspect",
     "MakeLexicon",

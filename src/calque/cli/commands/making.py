@@ -53,6 +53,8 @@ class Align(Reads):
     """Lines of 'word count' for the source: frequencies help where the two texts are alike."""
     target_counts: Path | None = None
     """The same for the target."""
+    watch: bool = False
+    """Follow the search on a page in the browser while it happens; the page then stays until Ctrl-C (extra 'web')."""
     overwrite: bool = False
     """Replace an earlier run of that name."""
 

@@ -1,0 +1,59 @@
+// Where the run errs, by a lexicon that it has not seen.
+
+import { askJson } from "./asking.js";
+import { bandsPicture, element } from "./drawing.js";
+
+const AT_ONCE = 200;
+
+export class Errors {
+  constructor(chosen) {
+    Object.assign(this, { chosen, sort: "rank", falling: false, shown: AT_ONCE, errors: [] });
+    this.side = document.getElementById("errors-side");
+    this.retrieval = document.getElementById("errors-retrieval");
+    for (const each of [this.side, this.retrieval]) each.addEventListener("change", () => this.load());
+    for (const button of document.querySelectorAll("[data-sort]")) {
+      button.addEventListener("click", () => this.sortBy(button.dataset.sort));
+    }
+    document.getElementById("more-errors").addEventListener("click", () => { this.shown += AT_ONCE; this.fill(); });
+  }
+
+  async load() {
+    const told = await askJson("/api/judged", { side: this.side.value, retrieval: this.retrieval.value });
+    const share = ((100 * told.right) / told.asked).toFixed(1);
+    document.getElementById("errors-sum").textContent = `${told.right} of ${told.asked} right (${share} %)`;
+    document.getElementById("bands").replaceChildren(bandsPicture(told.bands));
+    this.errors = told.errors;
+    this.shown = AT_ONCE;
+    this.fill();
+  }
+
+  sortBy(name) {
+    this.falling = name === this.sort ? !this.falling : false;
+    this.sort = name;
+    this.fill();
+  }
+
+  fill() {
+    const worth = (each) => (this.sort === "place" ? each.place ?? Infinity : each[this.sort]);
+    const sign = this.falling ? -1 : 1;
+    const compare = (one, other) => {
+      if (this.sort === "word") return sign * one.word.localeCompare(other.word);
+      const [a, b] = [worth(one), worth(other)];
+      return a === b ? one.rank - other.rank : sign * (a < b ? -1 : 1);
+    };
+    const sorted = [...this.errors].sort(compare);
+    document.getElementById("errors").replaceChildren(...sorted.slice(0, this.shown).map((each) => this.line(each)));
+    document.getElementById("more-errors").hidden = sorted.length <= this.shown;
+    for (const button of document.querySelectorAll("[data-sort]")) {
+      const order = this.falling ? "descending" : "ascending";
+      button.parentElement.setAttribute("aria-sort", button.dataset.sort === this.sort ? order : "none");
+    }
+  }
+
+  line(each) {
+    const word = element("button", { type: "button", class: "word", dir: "auto" }, each.word);
+    word.addEventListener("click", () => this.chosen(this.side.value, { row: each.rank - 1 }));
+    const cells = [String(each.rank), word, each.found[0], each.right.join(", "), each.place === null ? "–" : String(each.place)];
+    return element("tr", {}, ...cells.map((cell) => element("td", { dir: "auto" }, cell)));
+  }
+}

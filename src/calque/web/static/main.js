@@ -1,0 +1,246 @@
+// The page: what is chosen, where one looks from, and how the two get into the address and back.
+
+import { ask, askJson, Refusal } from "./asking.js";
+import { Completing } from "./completing.js";
+import { element, searchPicture } from "./drawing.js";
+import { Errors } from "./errors.js";
+import { WordMap } from "./map.js";
+
+const byId = (id) => document.getElementById(id);
+const TABS = ["map", "verdict", "errors"];
+const NAMES = { source: "source", target: "target" };
+const state = { side: "source", row: null, moved: 1, tab: "map", view: null };
+let map;
+let errors;
+
+function otherSide(side) { return side === "source" ? "target" : "source"; }
+function sideAsked() { return document.querySelector("input[name=side]:checked").value; }
+
+// ---- looking words up
+
+async function look(side, { word, row }, kept = false) {
+  const parameters = row === undefined ? { side, word } : { side, row };
+  try {
+    show(await askJson("/api/neighbours", parameters), kept);
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    complain(refusal, side, word);
+  }
+}
+
+function show(told, kept) {
+  byId("message").hidden = true;
+  byId("answer").hidden = false;
+  Object.assign(state, { side: told.side, row: told.row });
+  document.querySelector(`input[name=side][value=${told.side}]`).checked = true;
+  byId("search").value = told.word;
+  byId("asked").textContent = told.word;
+  byId("asked-of").textContent = `${NAMES[told.side]}, rank ${told.row + 1}`;
+  for (const retrieval of ["nn", "csls"]) {
+    byId(retrieval).replaceChildren(...told[retrieval].map((each) => candidate(told.side, each)));
+  }
+  const onMap = map.mark({ side: told.side, row: told.row, others: told.csls.slice(0, 5).map((each) => each.row) });
+  byId("map-note").dataset.off = onMap ? "" : "The word is too rare to be on the map.";
+  noteOnMap();
+  if (!kept) remember();
+}
+
+function candidate(side, each) {
+  const other = otherSide(side);
+  const word = element("button", { type: "button", dir: "auto" }, each.word);
+  word.addEventListener("click", () => look(other, { row: each.row }));
+  const back = element("span", { class: "back" });
+  if (each.returns) back.append(element("span", { class: "returns", title: "translates back" }, "↩"), " translates back");
+  else back.append(element("span", { class: "strays", title: "translates back to" }, "⤳"), " ", element("bdi", { dir: "auto" }, each.back.word));
+  return element("li", {}, element("span", { class: "score" }, each.score.toFixed(3)), word, back);
+}
+
+function complain(refusal, side, word) {
+  const said = [refusal.message];
+  for (const each of refusal.similar) said.push(" ", chooser(side, each, each));
+  for (const each of refusal.elsewhere) said.push(" ", chooser(each, word, `look it up in ${NAMES[each]}`));
+  byId("message").replaceChildren(...said);
+  byId("message").hidden = false;
+  byId("answer").hidden = true;
+}
+
+function chooser(side, word, text) {
+  const made = element("button", { type: "button", class: "word", dir: "auto" }, text);
+  made.addEventListener("click", () => look(side, { word }));
+  return made;
+}
+
+// ---- the view as an address, and as a file
+
+function remember() {
+  const kept = new URLSearchParams({ side: state.side, moved: state.moved, tab: state.tab });
+  if (state.row !== null) kept.set("row", state.row);
+  const { x, y, scale } = map.view;
+  kept.set("view", [x, y, scale].map((each) => Number(each.toPrecision(5))).join(","));
+  history.replaceState(null, "", `#${kept}`);
+}
+
+async function recall(text) {
+  const kept = new URLSearchParams(text);
+  const moved = Number(kept.get("moved") ?? 1);
+  state.moved = moved >= 0 && moved <= 1 ? moved : 1;
+  byId("moved").value = state.moved;
+  map.move(state.moved);
+  choose(TABS.includes(kept.get("tab")) ? kept.get("tab") : "map", true);
+  const side = kept.get("side") === "target" ? "target" : "source";
+  if (/^\d{1,9}$/.test(kept.get("row") ?? "")) await look(side, { row: Number(kept.get("row")) }, true);
+  const [x, y, scale] = (kept.get("view") ?? "").split(",").map(Number);
+  if ([x, y, scale].every(Number.isFinite) && scale > 0) Object.assign(map.view, { x, y, scale });
+  map.draw();
+}
+
+function saveView() {
+  remember();
+  const text = JSON.stringify({ calque: "view", state: location.hash.slice(1) }, null, 2);
+  const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "calque-view.json" });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+async function openView(file) {
+  try {
+    const told = JSON.parse(await file.text());
+    if (told?.calque !== "view" || typeof told.state !== "string") throw new SyntaxError();
+    await recall(told.state);
+    remember();
+  } catch {
+    complain(new Refusal({ error: `${file.name}: is no saved view; expected a file made by 'Save this view'` }));
+  }
+}
+
+async function copyLink() {
+  remember();
+  const said = byId("copy-link");
+  try {
+    await navigator.clipboard.writeText(location.href);
+    said.textContent = "Copied";
+  } catch {
+    said.textContent = "Copy it from the address bar";
+  }
+  setTimeout(() => { said.textContent = "Copy a link to this view"; }, 2000);
+}
+
+// ---- tabs
+
+function choose(tab, kept = false) {
+  state.tab = tab;
+  for (const each of TABS) {
+    byId(`${each}-panel`).hidden = each !== tab;
+    byId(`tab-${each}`).setAttribute("aria-selected", String(each === tab));
+    byId(`tab-${each}`).tabIndex = each === tab ? 0 : -1;
+  }
+  if (!kept) remember();
+}
+
+function tabKey(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const next = TABS[(TABS.indexOf(state.tab) + step + TABS.length) % TABS.length];
+  choose(next);
+  byId(`tab-${next}`).focus();
+}
+
+function noteOnMap() {
+  const note = byId("map-note");
+  note.textContent = [note.dataset.off, note.dataset.before].filter(Boolean).join(" ");
+}
+
+// ---- filling the page
+
+function fill(run) {
+  Object.assign(NAMES, run.names);
+  document.title = `${run.names.source} → ${run.names.target} – calque`;
+  for (const side of ["source", "target"]) {
+    byId(`${side}-name`).textContent = run.names[side];
+    for (const each of document.querySelectorAll(`.${side}-name`)) each.textContent = run.names[side];
+    byId("errors-side").querySelector(`[value=${side}]`).textContent = run.names[side];
+  }
+  byId("verdict").textContent = byId("verdict-word").textContent = run.verdict;
+  byId("verdict").className = `badge ${run.verdict}`;
+  byId("facts").textContent = `${run.words.source} and ${run.words.target} words; recipe ${run.recipe}, seed ${run.seed}, ${run.seconds} s`;
+  byId("reasons").replaceChildren(...[...run.reasons, ...run.notes].map((each) => element("li", {}, each)));
+  byId("errors-missing").hidden = Boolean(run.lexicon);
+  byId("errors-known").hidden = !run.lexicon;
+}
+
+async function fillSearch() {
+  const starts = await askJson("/api/starts");
+  const told = starts.length
+    ? "Every line is a start: what its map cost, turn by turn. Grey: the crowd that ended elsewhere; solid and thick: the winner; dashed: others that found the same map."
+    : "The log of this run tells of no starts.";
+  byId("search-caption").textContent = told;
+  byId("search-picture").replaceChildren(...(starts.length ? [searchPicture(starts)] : []));
+}
+
+async function explore(run) {
+  byId("live-panel").hidden = true;
+  byId("words-panel").hidden = false;
+  document.querySelector("[role=tablist]").hidden = false;
+  fill(run);
+  choose("map", true);
+  const [words, places] = await Promise.all([askJson("/api/map/words"), ask("/api/map/places").then((answer) => answer.arrayBuffer())]);
+  map.show(words, new Float32Array(places));
+  byId("moved").disabled = Boolean(words.why_not);
+  byId("map-note").dataset.before = words.why_not;
+  noteOnMap();
+  await Promise.all([fillSearch(), run.lexicon ? errors.load() : null]);
+  await recall(location.hash.slice(1));
+  document.body.dataset.ready = "yes";
+}
+
+// ---- a run under way
+
+const SEARCHES = ["search", "wider search", "judge"];
+
+function watch() {
+  for (const each of TABS) byId(`${each}-panel`).hidden = true;
+  document.querySelector("[role=tablist]").hidden = true;
+  byId("words-panel").hidden = true;
+  byId("live-panel").hidden = false;
+  const starts = [];
+  const source = new EventSource("/api/events");
+  source.addEventListener("step", (event) => {
+    const step = JSON.parse(event.data);
+    if (SEARCHES.includes(step.stage)) {
+      starts.push({ number: starts.length + 1, kind: step.kind ?? "", cost: step.cost, path: step.path ?? [], role: "so far" });
+      byId("live-picture").replaceChildren(searchPicture(starts));
+    }
+    byId("live-head").textContent = `${step.stage}: ${step.number} of at most ${step.total}`;
+    const best = starts.length ? `; the best of ${starts.length} starts costs ${Math.min(...starts.map((each) => each.cost)).toFixed(3)}` : "";
+    byId("live-told").textContent = `The run is under way${best}.`;
+  });
+  source.addEventListener("over", async () => {
+    source.close();
+    await explore(await askJson("/api/run"));
+  });
+  source.addEventListener("error", () => { byId("live-told").textContent = "calque does not answer; the command may have been ended."; });
+}
+
+async function begin() {
+  map = new WordMap(byId("map"), byId("hover"), (side, row) => look(side, { row }));
+  errors = new Errors((side, which) => look(side, which));
+  new Completing(byId("search"), byId("completions"), sideAsked, look);
+  byId("search-form").addEventListener("submit", (event) => event.preventDefault());
+  byId("moved").addEventListener("input", (event) => { state.moved = Number(event.target.value); map.move(state.moved); });
+  byId("moved").addEventListener("change", remember);
+  byId("map").addEventListener("view", () => { clearTimeout(map.later); map.later = setTimeout(remember, 200); });
+  byId("whole").addEventListener("click", () => { map.whole(); remember(); });
+  byId("save-view").addEventListener("click", saveView);
+  byId("copy-link").addEventListener("click", copyLink);
+  byId("open-view").addEventListener("change", (event) => { if (event.target.files[0]) openView(event.target.files[0]); event.target.value = ""; });
+  for (const each of TABS) byId(`tab-${each}`).addEventListener("click", () => choose(each));
+  document.querySelector("[role=tablist]").addEventListener("keydown", tabKey);
+  addEventListener("hashchange", () => recall(location.hash.slice(1)));
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); byId("search").focus(); byId("search").select(); }
+  });
+  const run = await askJson("/api/run");
+  await (run.state === "running" ? watch() : explore(run));
+}
+
+begin().catch((error) => { byId("message").textContent = error.message; byId("message").hidden = false; });
