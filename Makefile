@@ -28,6 +28,7 @@ lint: .venv/ready
 	$(BIN)/lint-imports
 
 unit: .venv/ready
+	@tools/get_browser.sh
 	$(BIN)/pytest
 
 ifdef FULL
