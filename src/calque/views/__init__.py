@@ -1,18 +1,36 @@
 """What there is to see in a run, as numbers: `plots` draws them, `web` sends them to the page."""
 
+from calque.views.chosen import rows_of
+from calque.views.hubs import Hubs, hubs
 from calque.views.judged import Answer, Band, answers, by_frequency
+from calque.views.pairs import translations
+from calque.views.plan import PlanOfWords, plan_of
 from calque.views.positions import Positions, Projection, fit_projection, positions
+from calque.views.spectra import Spectra, spectra
+from calque.views.stages import Course, Worth, courses_of, worth_of_stages
 from calque.views.starts import Start, starts_of
 
 __all__ = [
     "Answer",
     "Band",
+    "Course",
+    "Hubs",
+    "PlanOfWords",
     "Positions",
     "Projection",
+    "Spectra",
     "Start",
+    "Worth",
     "answers",
     "by_frequency",
+    "courses_of",
     "fit_projection",
+    "hubs",
+    "plan_of",
     "positions",
+    "rows_of",
+    "spectra",
     "starts_of",
+    "translations",
+    "worth_of_stages",
 ]
