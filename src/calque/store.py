@@ -97,6 +97,18 @@ def _write_pieces(path: Path, pieces: Iterable[str]) -> None:
         beside.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """A file of any kind that appears whole."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Readable JSON."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=True) + "\n")

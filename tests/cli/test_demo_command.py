@@ -56,7 +56,7 @@ def test_the_run_can_be_used(shown: Any, calque: Callable[..., Any]) -> None:
 
 def test_what_people_see(shown: Any, capsys: pytest.CaptureFixture[str]) -> None:
     folder, *_ = shown
-    demo._tell(Demo(output=folder), Alignment.load(folder), 1.5)
+    demo._tell(Demo(output=folder), Alignment.load(folder), 1.5, ["one.png", "two.png"])
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith("verdict: aligned\n")
@@ -64,7 +64,14 @@ def test_what_people_see(shown: Any, capsys: pytest.CaptureFixture[str]) -> None
     assert "acc@1" in out
     assert "pt to en" in out
     assert len([line for line in out.splitlines() if " | " in line]) == demo.SHOWN
-    assert out.endswith(f"1.5 s; run folder: {folder}\n")
+    assert out.endswith(f"1.5 s; run folder: {folder}\npictures: one.png, two.png\n")
+
+
+def test_it_leaves_two_pictures_in_the_run_folder(shown: Any) -> None:
+    folder, *_ = shown
+    pictures = [folder / "figures" / name for name in ("words.png", "search.png")]
+    assert json.loads(shown[2])["figures"] == list(map(str, pictures))
+    assert all(each.read_bytes().startswith(b"\x89PNG") for each in pictures)
 
 
 def test_it_replaces_nothing_of_others(refused: Callable[..., str], tmp_path: Path) -> None:

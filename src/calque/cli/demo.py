@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from calque import sample, store
 from calque.api import align
-from calque.cli import aligning, live, show
+from calque.cli import aligning, live, plotting, show
+from calque.errors import MissingExtraError, SettingsError
 from calque.evaluate import score_translation
+from calque.plots import draw
 
 if TYPE_CHECKING:
     from calque.alignment import Alignment
@@ -28,11 +30,23 @@ def run(command: Demo) -> int:
         with live.bars(not command.quiet) as listen:
             alignment = align(source, target, seed=command.seed, device=command.device, listen=listen, stopped=stopped)
         alignment.save(command.output, overwrite=replacing)
-    _tell(command, alignment, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    _tell(command, alignment, seconds, _pictures(command, alignment))
     return aligning.exit_code(alignment)
 
 
-def _tell(command: Demo, alignment: Alignment, seconds: float) -> None:
+def _pictures(command: Demo, alignment: Alignment) -> list[str]:
+    """Before and after, and the search, as files in the run folder."""
+    try:
+        drawn = draw(alignment, ("words", "search"))
+    except (MissingExtraError, SettingsError) as error:
+        command.say(f"no pictures: {error}")
+        return []
+    files = plotting.write(drawn, command.output / "figures", replacing=True)
+    return [str(path) for each in files.values() for path in each]
+
+
+def _tell(command: Demo, alignment: Alignment, seconds: float, pictures: list[str]) -> None:
     gold = sample.lexicon()
     score = score_translation(alignment, gold)
     examples = [word for word in gold.answers if word in alignment.source][:: max(1, len(gold) // SHOWN)][:SHOWN]
@@ -40,7 +54,9 @@ def _tell(command: Demo, alignment: Alignment, seconds: float) -> None:
     back = alignment.translate([each.candidates[0].word for each in there], k=3, back=True)
     if command.json:
         told = {"run": str(command.output), "verdict": alignment.verdict.label, "seconds": round(seconds, 3)}
-        show.as_json(told | {"evidence": dict(alignment.verdict.evidence), "scores": score.as_json()})
+        show.as_json(
+            told | {"evidence": dict(alignment.verdict.evidence), "scores": score.as_json(), "figures": pictures}
+        )
         return
     show.verdict(alignment)
     print(f"\naccuracy on {len(gold)} words of the shipped lexicon, which the alignment has not seen:")
@@ -57,3 +73,5 @@ def _tell(command: Demo, alignment: Alignment, seconds: float) -> None:
     ]
     show.table(rows)
     print(f"\n{seconds:.1f} s; run folder: {command.output}")
+    if pictures:
+        print(f"pictures: {', '.join(pictures)}")

@@ -15,6 +15,7 @@ from calque.cli.commands.files import Convert, Inspect, Recipes
 from calque.cli.commands.judging import Evaluate, Similarity
 from calque.cli.commands.making import Align, AlignMany, Demo
 from calque.cli.commands.many import Data, Reproduce, Sweep
+from calque.cli.commands.plotting import Plot
 from calque.cli.commands.using import Export, MakeLexicon, Translate
 
 COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
@@ -26,6 +27,7 @@ COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too
     Annotated[Export, subcommand("export")],
     Annotated[Evaluate, subcommand("evaluate")],
     Annotated[Similarity, subcommand("similarity")],
+    Annotated[Plot, subcommand("plot")],
     Annotated[Explore, subcommand("explore")],
     Annotated[Inspect, subcommand("inspect")],
     Annotated[Convert, subcommand("convert")],
@@ -49,6 +51,7 @@ __all__ = [
     "Export",
     "Inspect",
     "MakeLexicon",
+    "Plot",
     "Reads",
     "Recipes",
     "Reproduce",

@@ -1,0 +1,60 @@
+"""`calque plot`, and the pictures that `calque demo` leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calque import store
+from calque.cli import show
+from calque.cli.families import alignment_in
+from calque.errors import RunError
+from calque.lexicon import read_lexicon
+from calque.plots import Drawn, draw
+
+if TYPE_CHECKING:
+    from calque.cli.commands import Plot
+
+
+def run(command: Plot) -> int:
+    """Draw all pictures, then write them."""
+    alignment = alignment_in(command.folder, command.pair)
+    lexicon = None
+    if command.lexicon is not None:
+        reading = read_lexicon(command.lexicon)
+        command.say(*reading.notes)
+        lexicon = reading.lexicon
+    drawn = draw(
+        alignment, _named(command.figures), _named(command.format), _named(command.words), lexicon, command.width
+    )
+    folder = command.output or command.folder / "figures"
+    files = write(drawn, folder, replacing=command.output is None or command.overwrite)
+    command.say(*drawn.notes, *(f"left out {name}: {why}" for name, why in drawn.left_out.items()))
+    if command.json:
+        show.as_json(
+            {"figures": {name: list(map(str, each)) for name, each in files.items()}, "left_out": drawn.left_out}
+        )
+    else:
+        for each in files.values():
+            print("\n".join(map(str, each)))
+    return 0
+
+
+def write(drawn: Drawn, folder: Path, replacing: bool) -> dict[str, list[Path]]:
+    """Every picture as a file, none before it is clear that all can be written."""
+    files = {name: {form: folder / f"{name}.{form}" for form in each} for name, each in drawn.pictures.items()}
+    there = [path for each in files.values() for path in each.values() if path.exists()]
+    if there and not replacing:
+        raise RunError(f"{there[0]}: is already there; choose another folder, or pass --overwrite to replace it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from error
+    for name, by_format in files.items():
+        for form, path in by_format.items():
+            store.write_bytes(path, drawn.pictures[name][form])
+    return {name: list(each.values()) for name, each in files.items()}
+
+
+def _named(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]

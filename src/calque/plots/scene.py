@@ -1,0 +1,86 @@
+"""What a figure is drawn from, and the look that all figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calque.alignment import Alignment
+from calque.lexicon import Lexicon
+from calque.plots.lettering import Lettering
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SOURCE, TARGET, CROWD, INK = "#0072B2", "#D55E00", "#9a9a9a", "#222222"
+"""Okabe and Ito's blue and vermilion, which all kinds of eyes tell apart; markers and strokes differ as well."""
+SMALLEST = 6.0
+"""Points: no letter is smaller."""
+HOUSE: dict[str, Any] = {
+    "font.size": 7.0,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.0,
+    "xtick.labelsize": SMALLEST,
+    "ytick.labelsize": SMALLEST,
+    "legend.fontsize": SMALLEST,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.formatter.use_mathtext": False,
+    "text.parse_math": False,
+    "svg.hashsalt": "calque",
+    "savefig.dpi": 300,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A run, what to show of it, and how wide."""
+
+    alignment: Alignment
+    letters: Lettering
+    lexicon: Lexicon | None = None
+    words: tuple[str, ...] = ()
+    """Source words to show; () leaves the choice to the figure."""
+    width: float = 3.3
+    """Inches: a column of most journals."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What to call the two languages."""
+        source, target = self.alignment.source.name or "source", self.alignment.target.name or "target"
+        return self.letters.plain(source), self.letters.plain(target)
+
+
+def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of the scene's width, ``height`` of its width high, with panels in it, row by row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(scene.width, scene.width * height), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def label(
+    axes: Axes, places: Iterable[tuple[float, float]], texts: Sequence[str], colour: str, taken: list[Any]
+) -> None:
+    """Words beside their points, the first ones first; one that would touch another or the edge is left out."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    edge = axes.get_window_extent()
+    for (x, y), text in zip(places, texts, strict=True):
+        if not text:
+            continue
+        for across, down, side in ((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right")):
+            made = axes.annotate(
+                text, (x, y), (across, down), textcoords="offset points", ha=side, fontsize=SMALLEST, color=colour
+            )
+            box = made.get_window_extent()
+            inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            made.remove()

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import builtins
+import sys
+from pathlib import Path
+
+import pytest
+
+from calque.plots import FIGURES
+
+
+def test_it_leaves_the_pictures_in_the_run_and_says_where(calque, run_copy, files):
+    result = calque("plot", run_copy, "--lexicon", files.lexicon, "--format", "png,svg")
+    assert result.code == 0
+    expected = [run_copy / "figures" / f"{name}.{form}" for name in FIGURES for form in ("png", "svg")]
+    assert [Path(line) for line in result.out.splitlines()] == expected
+    assert {each.name for each in (run_copy / "figures").iterdir()} == {each.name for each in expected}
+    again = calque("plot", run_copy, "--figures", "search", "--json")
+    assert again.json["figures"] == {"search": [str(run_copy / "figures" / "search.png")]}
+    assert (run_copy / "figures" / "words.png").exists()
+
+
+def test_what_cannot_be_drawn_is_told(calque, run_copy, tmp_path):
+    result = calque("plot", run_copy, "-o", tmp_path / "out", "--json")
+    assert (result.code, list(result.json["left_out"])) == (0, ["frequency"])
+    assert "left out frequency" in result.err
+
+
+def test_pictures_elsewhere_are_replaced_only_if_asked(calque, refused, run_copy, tmp_path):
+    given = "plot", run_copy, "-o", tmp_path / "out", "--figures", "search"
+    assert calque(*given).code == 0
+    assert "pass --overwrite" in refused(*given)
+    assert calque(*given, "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--figures", "clouds"), "there are: words, search"),
+        (("--format", "gif"), "there are: png, svg, pdf"),
+        (("--words", "nowhere", "--figures", "words"), "is not among the"),
+        (("--width", "100"), "expected 2 to 30 inches"),
+        (("--figures", "frequency"), "pass --lexicon FILE"),
+        (("--lexicon", "nowhere.tsv"), "cannot be read"),
+        (("--pair", "a-b"), "holds one pair already"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_anything_is_written(refused, run_copy, given, words):
+    assert words in refused("plot", run_copy, *given)
+
+
+def test_without_matplotlib_it_names_the_extra(refused, run_copy, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *given, **named):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *given, **named)
+
+    for name in [each for each in sys.modules if each.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert "pip install 'calque[plots]'" in refused("plot", run_copy)

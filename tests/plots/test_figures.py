@@ -1,0 +1,188 @@
+"""Figures by their structure: what is drawn, where, and whether it can be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque[plots]'")
+
+from matplotlib import style
+from matplotlib.text import Text
+
+from calque.alignment import Alignment, Record
+from calque.api import align
+from calque.errors import SettingsError, UnknownWordError
+from calque.lexicon import Lexicon
+from calque.maps import NetworkMap
+from calque.plots import FIGURES, FORMATS, Scene, draw
+from calque.plots.lettering import FIRST, Lettering, lettering
+from calque.plots.scene import HOUSE, SMALLEST
+from calque.side import Side
+from calque.space import Space
+from calque.views import courses_of, hubs, starts_of, worth_of_stages
+
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+ODD = ("$\\frac", "<b>&amp;", "\udce9t\udce9", "x" * 300, "$a$ $b$")
+
+
+@pytest.fixture(scope="module")
+def made(problem: Any) -> Alignment:
+    """The synthetic problem with words that a careless figure would take for formulas."""
+    source = Space.of([*ODD, *problem.source.words[len(ODD) :]], problem.source.vectors, name="fuente")
+    return align(source, problem.target, seed=0)
+
+
+@pytest.fixture(scope="module")
+def gold(problem: Any) -> Lexicon:
+    return Lexicon.of(list(problem.pairs.items())[len(ODD) :])
+
+
+def drawn(made: Alignment, name: str, **given: Any) -> Any:
+    scene = Scene(made, lettering((*made.source.words, *made.target.words)), **given)
+    with style.context(["default", {**HOUSE, "font.family": list(scene.letters.families)}]):
+        figure = FIGURES[name](scene)
+        figure.draw_without_rendering()
+    return figure
+
+
+def written(figure: Any) -> list[Text]:
+    return [each for each in figure.findobj(Text) if each.get_text().strip() and each.get_visible()]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_as_wide_as_asked_and_all_its_letters_can_be_read(made, gold, name):
+    figure = drawn(made, name, lexicon=gold)
+    assert figure.get_size_inches()[0] == 3.3
+    texts = written(figure)
+    assert texts
+    assert all(each.get_fontsize() >= SMALLEST for each in texts)
+    for axes in figure.axes:
+        for each in (axes.xaxis.label, axes.yaxis.label, axes.title):
+            box = each.get_window_extent()
+            assert not each.get_text() or (box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1), each.get_text()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_run_gives_the_same_bytes(made, form):
+    one, other = (draw(made, ["search", "words"], [form]) for _ in range(2))
+    assert one.pictures == other.pictures
+    assert all(each[form].startswith(MAGIC[form]) for each in one.pictures.values())
+
+
+def test_before_and_after_hold_the_same_words_and_no_two_names_touch(made):
+    figure = drawn(made, "words")
+    before, after = figure.axes
+    assert [each.get_title() for each in (before, after)] == ["before", "after"]
+    assert before.get_xlim() == after.get_xlim()
+    lines = [[line.get_xydata() for line in each.lines] for each in (before, after)]
+    assert len(lines[0]) == len(lines[1]) > 10
+    for far, near in zip(*lines, strict=True):
+        assert (far[1] == near[1]).all()
+    apart = [sum(((line[0] - line[1]) ** 2).sum() for line in each) for each in lines]
+    assert apart[1] < apart[0] / 4
+    for axes in (before, after):
+        boxes = [each.get_window_extent() for each in axes.texts]
+        assert len(boxes) > 5
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_chosen_words_are_shown_with_their_translations(made):
+    figure = drawn(made, "words", words=("fuente0100", "fuente0200"))
+    shown = {each.get_text() for each in figure.axes[1].texts}
+    best = [each.candidates[0].word for each in made.translate(["fuente0100", "fuente0200"], 1)]
+    assert len(figure.axes[1].lines) == 2
+    assert shown <= {"fuente0100", "fuente0200", *best}
+    with pytest.raises(UnknownWordError, match="did you mean fuente0100"):
+        drawn(made, "words", words=("fuente0100x",))
+
+
+def test_the_search_marks_the_winner_and_those_that_found_the_same(made):
+    (axes,) = drawn(made, "search").axes
+    starts = starts_of(made.record.log, made.verdict)
+    lines = [each for each in axes.lines if len(each.get_xdata()) > 1]
+    assert len(lines) == len(starts)
+    winner = next(each for each in starts if each.role == "winner")
+    (drawn_winner,) = (each for each in lines if each.get_label() == "winner")
+    assert tuple(drawn_winner.get_ydata()) == winner.path
+    assert len({str(each.get_linestyle()) + each.get_color() for each in lines}) == len({"same", "winner", "crowd"})
+    assert made.verdict.label in axes.get_title()
+
+
+def test_convergence_has_a_panel_a_stage_and_the_lexicon_dashed(made, gold):
+    figure = drawn(made, "convergence", lexicon=gold)
+    courses = courses_of(made.record.log)
+    titles = [each.get_title() for each in figure.axes]
+    assert titles == [*(each.stage for each in courses), "lexicon (not used)"]
+    (line,) = figure.axes[-1].lines
+    assert line.get_linestyle() == "--"
+    worth = worth_of_stages(made, gold, courses[-1].stage)
+    assert list(line.get_ydata()) == [100 * each.share for each in worth]
+    assert "lexicon (not used)" not in [each.get_title() for each in drawn(made, "convergence").axes]
+
+
+def test_the_worst_hubs_are_named_and_counted(made):
+    _, bars = drawn(made, "hubs").axes
+    found = hubs(made, "nn")
+    worst = found.worst(8)
+    assert [each.get_text() for each in bars.get_yticklabels()] == [made.target.words[row] for row in worst]
+    assert [each.get_width() for each in bars.containers[0]] == [int(found.counts[row]) for row in worst]
+
+
+def test_accuracy_needs_a_lexicon(made):
+    with pytest.raises(SettingsError, match=r"'frequency' cannot be drawn.*--lexicon FILE"):
+        draw(made, ["frequency"])
+    everything = draw(made)
+    assert list(everything.left_out) == ["frequency"]
+    assert list(everything.pictures) == [name for name in FIGURES if name != "frequency"]
+
+
+def test_what_a_run_cannot_give_is_left_out_with_the_reason(made):
+    size = made.source.dimension
+    network = NetworkMap(
+        (made.source_side.map.matrix, made.source_side.map.matrix[:size]), (made.source.vectors[0] * 0,) * 2
+    )
+    deep = replace(made, source_side=Side(made.source_side.preprocessing, network), record=Record())
+    told = draw(deep)
+    assert set(told.left_out) == {"words", "search", "convergence", "frequency", "spectra"}
+    assert "hidden layers" in told.left_out["words"]
+    assert "no starts" in told.left_out["search"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"figures": ["clouds"]}, "there are: words, search"),
+        ({"formats": ["gif"]}, "there are: png, svg, pdf"),
+        ({"width": 0.1}, "expected 2 to 30 inches"),
+        ({"width": float("nan")}, "expected 2 to 30 inches"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_the_choices(made, given, words):
+    with pytest.raises(SettingsError, match=words):
+        draw(made, **given)
+
+
+def test_letters_that_no_font_has_are_named_and_their_words_left_out():
+    letters = lettering(["中文", "plain", "देव"], only=[FIRST])
+    assert letters.plain("plain") == "plain"
+    assert letters.plain("中文") == letters.plain("देव") == ""
+    assert ["CJK" in each or "DEVANAGARI" in each for each in letters.notes] == [True, True]
+    assert "Noto Sans CJK" in letters.notes[0]
+    assert "Noto Sans Devanagari" in letters.notes[1]
+
+
+def test_a_font_that_has_the_letters_is_taken_where_it_is_installed():
+    letters = lettering(["中文", "שלום"])
+    if len(letters.families) == 1:
+        pytest.skip("no font but the one of matplotlib is installed here")
+    assert letters.families[0] == FIRST
+    assert not letters.missing
+
+
+def test_bytes_that_are_no_utf8_and_long_words_are_drawn_as_such():
+    assert Lettering().plain("\udce9t\x07") == "\ufffdt\ufffd"
+    assert Lettering().plain("x" * 300) == "x" * 27 + "…"
