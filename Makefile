@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit bench clean
+.PHONY: help demo test lint unit docs bench clean
 
 help:
 	@echo "make demo    align the shipped sample and show what came out"
 	@echo "make test    lint, types, import rules and all tests"
+	@echo "make docs    build the documentation into site/, where any warning is an error"
 	@echo "make bench   measure accuracy, verdicts and time in some minutes; FULL=1 for all of it, in hours"
 
 .venv/ready: pyproject.toml constraints.txt
@@ -31,6 +32,10 @@ unit: .venv/ready
 	@tools/get_browser.sh
 	$(BIN)/pytest
 
+docs: .venv/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 ifdef FULL
 ACCURACY := --seeds 20
 VERDICT := --nulls 207 --reals 340
@@ -53,4 +58,4 @@ bench: .venv/ready
 	$(BIN)/python bench/family.py $(FAMILY)
 
 clean:
-	rm -rf .venv runs build dist
+	rm -rf .venv runs build dist site

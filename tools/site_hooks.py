@@ -1,0 +1,123 @@
+"""What mkdocs runs while it builds the site: the command reference, made from the commands themselves.
+
+A page that holds the line COMMANDS_HERE gets every command there, with every argument, its default and its sentence.
+Nothing of it is kept in a file that could grow old.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from tyro.conf import Positional, arg
+
+from calque.cli.commands import COMMANDS
+
+COMMANDS_HERE = "<!-- every command, made from the code -->"
+_POSITIONAL = get_args(Positional[int])[1]
+_ARG = type(arg(name="some"))
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by mkdocs with the text of every page."""
+    return markdown.replace(COMMANDS_HERE, reference()) if COMMANDS_HERE in markdown else markdown
+
+
+def reference() -> str:
+    """Every command, in the order of `calque --help`."""
+    return "\n\n".join(_section(name, command) for name, command in commands())
+
+
+def commands() -> Iterator[tuple[str, type]]:
+    """The name and the dataclass of every command."""
+    for each in get_args(COMMANDS):
+        command, named = get_args(each)
+        yield named.name, command
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """What the command line makes of a field."""
+
+    spelling: tuple[str, ...]
+    """The flags, long one first; of a positional argument its metavar."""
+    positional: bool
+    takes: str
+    default: str
+    sentence: str
+
+
+def arguments(command: type) -> list[Argument]:
+    """Those of one command, positional ones first, those that every command has last."""
+    hints, told = get_type_hints(command, include_extras=True), _sentences(command)
+    fields = dataclasses.fields(command)
+    made = [_argument(field, hints[field.name], told[field.name]) for field in fields]
+    own = set(vars(command).get("__annotations__", {}))
+    order = [(not each.positional, field.name not in own) for field, each in zip(fields, made, strict=True)]
+    return [made[place] for place in sorted(range(len(made)), key=lambda place: order[place])]
+
+
+def _section(name: str, command: type) -> str:
+    given = arguments(command)
+    positional = " ".join(each.spelling[0] for each in given if each.positional)
+    summary = " ".join((command.__doc__ or "").split())
+    rows = [
+        f"| {', '.join(f'`{spelling}`' for spelling in each.spelling)} | {each.takes} | {each.default} "
+        f"| {_cell(each.sentence)} |"
+        for each in given
+    ]
+    head = "| argument | takes | without it | |\n|---|---|---|---|\n"
+    return f"## calque {name} {{ #{name} }}\n\n{summary}\n\n`calque {name} {positional}`\n\n{head}" + "\n".join(rows)
+
+
+def _argument(field: dataclasses.Field[Any], hint: Any, sentence: str) -> Argument:
+    bare, notes = (get_args(hint)[0], get_args(hint)[1:]) if hasattr(hint, "__metadata__") else (hint, ())
+    config = next((note for note in notes if isinstance(note, _ARG)), None)
+    metavar = getattr(config, "metavar", None)
+    default = _default(field)
+    if _POSITIONAL in notes:
+        name = metavar or field.name.upper()
+        spelled = f"{name}…" if get_origin(bare) is tuple else name
+        return Argument((spelled,), True, _takes(bare, None), default, sentence)
+    aliases = tuple(getattr(config, "aliases", None) or ())
+    return Argument(("--" + field.name.replace("_", "-"), *aliases), False, _takes(bare, metavar), default, sentence)
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is dataclasses.MISSING:
+        return "needed"
+    if field.default is None or field.default is False or field.default == "":
+        return ""
+    return f"`{field.default}`"
+
+
+def _takes(kind: Any, metavar: str | None) -> str:
+    if metavar:
+        return f"`{metavar}`"
+    if get_origin(kind) is Literal:
+        return " ".join(f"`{choice}`" for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return "one or more"
+    kinds = [each for each in (get_args(kind) or (kind,)) if each is not type(None)]
+    return {bool: "", int: "a number", Path: "a path", str: "text"}.get(kinds[0], "")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _sentences(command: type) -> dict[str, str]:
+    """The sentence under every field, those of the classes above it included."""
+    told: dict[str, str] = {}
+    for each in reversed([each for each in command.__mro__ if dataclasses.is_dataclass(each)]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for field, after in zip(body.body, body.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
+                told[field.target.id] = " ".join(str(ast.literal_eval(after.value)).split())
+    return told
