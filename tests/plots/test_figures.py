@@ -88,6 +88,8 @@ def test_before_and_after_hold_the_same_words_and_no_two_names_touch(made):
         boxes = [each.get_window_extent() for each in axes.texts]
         assert len(boxes) > 5
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+        marks = [place for line in axes.lines for place in axes.transData.transform(line.get_xydata())]
+        assert not any(box.contains(*mark) for box in boxes for mark in marks)
 
 
 def test_chosen_words_are_shown_with_their_translations(made):
@@ -175,12 +177,40 @@ def test_letters_that_no_font_has_are_named_and_their_words_left_out():
     assert "Noto Sans Devanagari" in letters.notes[1]
 
 
+def test_a_font_that_only_has_signs_for_letters_is_not_taken():
+    """matplotlib brings one that shows the same box for every letter of a script."""
+    from matplotlib.font_manager import fontManager
+
+    signs = [each.name for each in fontManager.ttflist if "Last Resort" in each.name]
+    letters = lettering(["中文"], only=[FIRST, *signs])
+    assert letters.families == (FIRST,)
+    assert letters.missing == {"中", "文"}
+
+
 def test_a_font_that_has_the_letters_is_taken_where_it_is_installed():
+    from matplotlib.font_manager import fontManager
+    from matplotlib.ft2font import FT2Font
+
     letters = lettering(["中文", "שלום"])
-    if len(letters.families) == 1:
-        pytest.skip("no font but the one of matplotlib is installed here")
     assert letters.families[0] == FIRST
-    assert not letters.missing
+    assert letters.plain("שלום") == "שלום"
+    if "中" in letters.missing:
+        pytest.skip("no font with Chinese letters is installed here")
+    paths = [each.fname for each in fontManager.ttflist if each.name in letters.families]
+    assert any(ord("中") in FT2Font(path).get_charmap() for path in paths)
+    assert not letters.notes
+
+
+def test_where_letters_that_should_be_joined_are_not_it_is_said(monkeypatch):
+    from matplotlib import ft2font
+
+    monkeypatch.setattr(ft2font, "__libraqm_version__", "0.10", raising=False)
+    assert lettering(["سلام"]).notes == ()
+    monkeypatch.delattr(ft2font, "__libraqm_version__")
+    assert [each.split(";")[0] for each in lettering(["سلام", "plain"]).notes] == [
+        "matplotlib before 3.11 draws letters of ARABIC apart"
+    ]
+    assert lettering(["plain"]).notes == ()
 
 
 def test_bytes_that_are_no_utf8_and_long_words_are_drawn_as_such():

@@ -10,7 +10,7 @@ from calque.alignment import Alignment
 from calque.cli import live, show
 from calque.errors import RunError, SettingsError
 from calque.family import Family, is_family
-from calque.formats import read, write
+from calque.formats import bare_name, read, write
 from calque.recipe import check_names, find, run_many
 from calque.space import Space
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from calque.cli.commands import AlignMany, Export
 
 FAILED, INTERRUPTED = 3, 130
-ENDINGS = (".gz", ".vec", ".txt", ".w2v", ".bin", ".glove", ".npz", ".npy", ".safetensors")
 
 
 def run(command: AlignMany) -> int:
@@ -56,10 +55,7 @@ def _named(given: str) -> tuple[str, Path]:
     name, sign, rest = given.partition("=")
     if sign and not Path(given).exists():
         return name, Path(rest)
-    stem = Path(given).name
-    while stem.lower().endswith(ENDINGS):
-        stem = stem[: stem.rindex(".")]
-    return stem, Path(given)
+    return bare_name(given), Path(given)
 
 
 def _read(command: AlignMany, name: str, path: Path) -> Space:

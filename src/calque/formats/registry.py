@@ -55,6 +55,15 @@ def write(space: Space | Sheet, path: str | os.PathLike[str], *, format: str | N
     _writer(Path(path), format)(sheet_of(space) if isinstance(space, Space) else space, Path(path))
 
 
+def bare_name(path: str | os.PathLike[str]) -> str:
+    """A file's name without its folder and without the endings that formats have: what to call its language."""
+    endings = (".gz", *(suffix for each in FORMATS.values() for suffix in each.suffixes))
+    name = Path(path).name
+    while name.lower().endswith(endings) and name.rindex(".") > 0:
+        name = name[: name.rindex(".")]
+    return name
+
+
 def _writer(path: Path, name: str | None) -> Callable[[Sheet, Path], None]:
     chosen = named(name) if name else _by_suffix(path)
     if chosen.write is None:

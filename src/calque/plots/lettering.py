@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +11,15 @@ FIRST = "DejaVu Sans"
 """Comes with matplotlib."""
 LONGEST = 28
 """A longer word is cut: it would cover the figure."""
+PRETENDING = re.compile(r"Last Resort|STIX(Non|Size)|cm[a-z]+10$|.*[Ee]moji")
+"""Fonts that have a sign where a letter is asked for, but not the letter."""
+JOINED = frozenset(
+    {
+        *("ARABIC", "SYRIAC", "MONGOLIAN", "NKO", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL"),
+        *("TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "KHMER", "MYANMAR", "TIBETAN"),
+    }
+)
+"""Scripts whose letters change their form beside others."""
 HELP = {"CJK": "Noto Sans CJK", "HIRAGANA": "Noto Sans CJK", "KATAKANA": "Noto Sans CJK", "HANGUL": "Noto Sans CJK"}
 
 
@@ -21,6 +31,8 @@ class Lettering:
     """Fonts in the order in which a letter is sought in them."""
     missing: frozenset[str] = frozenset()
     """Letters that no installed font has."""
+    apart: frozenset[str] = frozenset()
+    """Scripts whose letters should be joined, and are not."""
 
     def plain(self, word: str) -> str:
         """A word as it is drawn; empty where its letters cannot be."""
@@ -33,6 +45,11 @@ class Lettering:
     def notes(self) -> tuple[str, ...]:
         """What cannot be written, and which font would help."""
         scripts = sorted({_script(letter) for letter in self.missing})
+        unjoined = f"matplotlib before 3.11 draws letters of {', '.join(sorted(self.apart))} apart; install a later one"
+        return (*((unjoined,) if self.apart else ()), *self._lacking(scripts))
+
+    @staticmethod
+    def _lacking(scripts: Iterable[str]) -> tuple[str, ...]:
         return tuple(
             f"no installed font has letters of the script {each}, so words with them are not named in the figures; "
             f"install one, such as {HELP.get(each, f'Noto Sans {each.title()}')}"
@@ -46,6 +63,7 @@ def lettering(words: Iterable[str], only: Iterable[str] | None = None) -> Letter
     from matplotlib.ft2font import FT2Font
 
     letters = {letter for word in words for letter in _readable(word) if not letter.isspace()}
+    apart = frozenset() if _joins() else frozenset(map(_script, letters)) & JOINED
     chosen, allowed = [FIRST], None if only is None else set(only)
     fonts = sorted(
         {
@@ -56,13 +74,20 @@ def lettering(words: Iterable[str], only: Iterable[str] | None = None) -> Letter
     for name, path in fonts:
         if not letters:
             break
-        if (allowed is not None and name not in allowed) or "emoji" in name.lower():
+        if (allowed is not None and name not in allowed) or PRETENDING.match(name):
             continue
         had = {letter for letter in letters if ord(letter) in FT2Font(path).get_charmap()}
         if had:
             chosen += [] if name == FIRST else [name]
             letters -= had
-    return Lettering(tuple(chosen), frozenset(letters))
+    return Lettering(tuple(chosen), frozenset(letters), apart)
+
+
+def _joins() -> bool:
+    """Whether matplotlib shapes text, which it does by libraqm."""
+    from matplotlib import ft2font
+
+    return hasattr(ft2font, "__libraqm_version__")
 
 
 def _regular(weight: str | int) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from calque.errors import SettingsError
 from calque.plots.scene import SMALLEST, Scene, sheet
-from calque.views import plan_of, translations
+from calque.views import plan_of, telling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,8 +45,7 @@ def draw(scene: Scene) -> Figure:
 
 
 def _some(scene: Scene) -> tuple[str, ...]:
-    rows = list(translations(scene.alignment, range(min(1000, len(scene.alignment.source)))))
-    content = [row for row in rows if len(scene.alignment.source.words[row]) > 3] or rows
-    if not content:
+    rows = list(telling(scene.alignment, CHOSEN))
+    if not rows:
         raise SettingsError("no frequent words of this run are each other's translations; choose some with --words")
-    return tuple(scene.alignment.source.words[row] for row in content[:: max(1, len(content) // CHOSEN)][:CHOSEN])
+    return tuple(scene.alignment.source.words[row] for row in rows[:: max(1, len(rows) // CHOSEN)][:CHOSEN])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calque.alignment import Alignment
 from calque.lexicon import Lexicon
 from calque.plots.lettering import Lettering
+from calque.views import names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +37,21 @@ HOUSE: dict[str, Any] = {
 }
 
 
+MARK = 2.2
+"""Points from the middle of a mark to what may stand beside it."""
+BESIDE = ((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right"), (0, 4, "center"), (0, -9, "center"))
+"""Where a word may stand beside its mark: points across, points up, and which side of it is there."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A word, the mark that it names, and its colour."""
+
+    place: tuple[float, float]
+    text: str
+    colour: str
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A run, what to show of it, and how wide."""
@@ -51,8 +67,8 @@ class Scene:
     @property
     def names(self) -> tuple[str, str]:
         """What to call the two languages."""
-        source, target = self.alignment.source.name or "source", self.alignment.target.name or "target"
-        return self.letters.plain(source), self.letters.plain(target)
+        source, target = names_of(self.alignment)
+        return self.letters.plain(source) or "source", self.letters.plain(target) or "target"
 
 
 def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
@@ -63,20 +79,25 @@ def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
-def label(
-    axes: Axes, places: Iterable[tuple[float, float]], texts: Sequence[str], colour: str, taken: list[Any]
-) -> None:
-    """Words beside their points, the first ones first; one that would touch another or the edge is left out."""
+def label(axes: Axes, named: Sequence[Label], marks: Sequence[Sequence[float]]) -> None:
+    """Words beside their points, the first ones first; one that would touch another, a mark or the edge is left out."""
+    from matplotlib.transforms import Bbox
+
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    edge = axes.get_window_extent()
-    for (x, y), text in zip(places, texts, strict=True):
-        if not text:
-            continue
-        for across, down, side in ((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right")):
+    edge, reach = axes.get_window_extent(), MARK * figure.dpi / 72
+    taken = [Bbox.from_bounds(x - reach, y - reach, 2 * reach, 2 * reach) for x, y in axes.transData.transform(marks)]
+    for each in named:
+        for across, down, side in BESIDE if each.text else ():
             made = axes.annotate(
-                text, (x, y), (across, down), textcoords="offset points", ha=side, fontsize=SMALLEST, color=colour
+                each.text,
+                each.place,
+                (across, down),
+                textcoords="offset points",
+                ha=side,
+                fontsize=SMALLEST,
+                color=each.colour,
             )
             box = made.get_window_extent()
             inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1

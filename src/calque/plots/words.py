@@ -2,91 +2,123 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.plots.scene import CROWD, INK, SOURCE, TARGET, Scene, label, sheet
-from calque.views import positions, rows_of, translations
+from calque.plots.scene import CROWD, INK, SOURCE, TARGET, Label, Scene, label, sheet
+from calque.views import positions, rows_of, telling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DOTS, NAMED = 1000, 24
+DOTS, NAMED = 1000, 16
 STACKED = 5.0
 """Inches: below that the panels stand above each other."""
+TARGET_INK = "#a34700"
+"""The target's colour, dark enough for letters."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Of some words before and after, and of their translations, which stay."""
+
+    before: Tensor
+    after: Tensor
+    at: Tensor
 
 
 def draw(scene: Scene) -> Figure:
     """One projection, fitted on the target, serves both panels."""
-    alignment = scene.alignment
-    pairs = _pairs(scene)
-    dots = positions(alignment, slice(DOTS), slice(DOTS))
-    if dots.before is None:
-        raise SettingsError(dots.why_not)
-    shown = positions(alignment, torch.tensor(list(pairs)), torch.tensor(list(pairs.values())))
-    assert shown.before is not None
+    dots = _places(scene, torch.arange(DOTS), torch.arange(DOTS))
+    low, high = _window(dots)
+    pairs = _chosen(scene) if scene.words else _spread(scene, low, high)
+    named = _places(scene, torch.tensor(list(pairs)), torch.tensor(list(pairs.values())))
+    if scene.words:
+        every = torch.cat([named.before, named.after, named.at])
+        margin = 0.04 * (high - low)
+        low, high = torch.minimum(low, every.amin(dim=0) - margin), torch.maximum(high, every.amax(dim=0) + margin)
+    (left, bottom), (right, top) = low.tolist(), high.tolist()
     stacked = scene.width < STACKED
-    figure, (one, two) = sheet(scene, 1.7 if stacked else 0.55, *((2, 1) if stacked else (1, 2)))
-    for axes, title, ours, named in (
-        (one, "before", dots.before, shown.before),
-        (two, "after", dots.after, shown.after),
-    ):
-        axes.set_title(title)
-        _panel(axes, scene, (ours, dots.at), (named, shown.at))
-        axes.set_xticks([])
-        axes.set_yticks([])
-    every = torch.cat([dots.before, dots.after, dots.at, shown.before, shown.after, shown.at])
-    low, high = every.quantile(0.005, dim=0), every.quantile(0.995, dim=0)
-    for axes in (one, two):
-        axes.set_xlim(float(low[0]), float(high[0]))
-        axes.set_ylim(float(low[1]), float(high[1]))
-    figure.legend(*one.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    texts = (
-        [scene.letters.plain(alignment.source.words[row]) for row in pairs],
-        [scene.letters.plain(alignment.target.words[row]) for row in pairs.values()],
-    )
-    for axes, ours in ((one, shown.before), (two, shown.after)):
-        taken: list[object] = []
-        label(axes, ours.tolist(), texts[0], SOURCE, taken)
-        label(axes, shown.at.tolist(), texts[1], "#a34700", taken)
+    figure, panels = sheet(scene, 1.7 if stacked else 0.55, *((2, 1) if stacked else (1, 2)))
+    moments = ("before", dots.before, named.before), ("after", dots.after, named.after)
+    for axes, (title, ours, shown) in zip(panels, moments, strict=True):
+        _panel(axes, scene, (ours, dots.at), (shown, named.at))
+        axes.set(title=title, xticks=[], yticks=[], xlim=(left, right), ylim=(bottom, top))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    for axes, (_, _, shown) in zip(panels, moments, strict=True):
+        label(axes, _labels(scene, pairs, shown, named.at), [*shown.tolist(), *named.at.tolist()])
     return figure
 
 
-def _pairs(scene: Scene) -> dict[int, int]:
-    alignment = scene.alignment
-    if scene.words:
-        rows = rows_of(alignment.source, scene.words)
-        best = alignment.neighbours(alignment.source.vectors[rows], 1).indices[:, 0].tolist()
-        return dict(zip(rows, best, strict=True))
-    found = translations(alignment, range(min(DOTS, len(alignment.source))))
-    content = [row for row in found if len(alignment.source.words[row]) > 3] or list(found)
-    if not content:
+def _places(scene: Scene, source: Tensor, target: Tensor) -> _Places:
+    ours, theirs = (
+        rows[rows < len(space)] for rows, space in ((source, scene.alignment.source), (target, scene.alignment.target))
+    )
+    placed = positions(scene.alignment, ours, theirs)
+    if placed.before is None:
+        raise SettingsError(placed.why_not)
+    return _Places(placed.before, placed.after, placed.at)
+
+
+def _window(dots: _Places) -> tuple[Tensor, Tensor]:
+    """The corners of a plane that holds nearly all."""
+    every = torch.cat([dots.before, dots.after, dots.at])
+    return every.quantile(0.005, dim=0), every.quantile(0.995, dim=0)
+
+
+def _chosen(scene: Scene) -> dict[int, int]:
+    rows = rows_of(scene.alignment.source, scene.words)
+    best = scene.alignment.neighbours(scene.alignment.source.vectors[rows], 1).indices[:, 0].tolist()
+    return dict(zip(rows, best, strict=True))
+
+
+def _spread(scene: Scene, low: Tensor, high: Tensor) -> dict[int, int]:
+    """Translations all over the plane: each the one that is farthest from those before it."""
+    found = telling(scene.alignment, NAMED)
+    if not found:
         raise SettingsError("no frequent words of this run are each other's translations; choose some with --words")
-    chosen = content[:: max(1, len(content) // NAMED)][:NAMED]
-    return {row: found[row] for row in chosen}
+    rows, targets = torch.tensor(list(found)), torch.tensor(list(found.values()))
+    places = _places(scene, rows, targets)
+    margin = 0.06 * (high - low)
+    inside = torch.stack(
+        [
+            ((each > low + margin) & (each < high - margin)).all(dim=1)
+            for each in (places.before, places.after, places.at)
+        ]
+    ).all(dim=0)
+    if inside.any():
+        rows, targets, at = rows[inside], targets[inside], places.at[inside]
+    else:
+        at = places.at
+    taken, apart = [0], torch.cdist(at, at[:1])[:, 0]
+    while len(taken) < min(NAMED, len(rows)):
+        taken.append(int(apart.argmax()))
+        apart = torch.minimum(apart, torch.cdist(at, at[taken[-1:]])[:, 0])
+    return {int(rows[each]): int(targets[each]) for each in taken}
 
 
-def _panel(
-    axes: Axes, scene: Scene, dots: tuple[torch.Tensor, torch.Tensor], named: tuple[torch.Tensor, torch.Tensor]
-) -> None:
+def _labels(scene: Scene, pairs: dict[int, int], ours: Tensor, theirs: Tensor) -> list[Label]:
+    """Both words of a translation in turn, so that one that is named mostly has its other beside it."""
+    labels = []
+    for (row, target), here, there in zip(pairs.items(), ours.tolist(), theirs.tolist(), strict=True):
+        labels += [
+            Label(tuple(here), scene.letters.plain(scene.alignment.source.words[row]), SOURCE),
+            Label(tuple(there), scene.letters.plain(scene.alignment.target.words[target]), TARGET_INK),
+        ]
+    return labels
+
+
+def _panel(axes: Axes, scene: Scene, dots: tuple[Tensor, Tensor], named: tuple[Tensor, Tensor]) -> None:
     for places, colour, mark in ((dots[1], TARGET, "s"), (dots[0], SOURCE, "o")):
-        axes.scatter(places[:, 0].tolist(), places[:, 1].tolist(), s=2, c=colour, marker=mark, alpha=0.25, linewidths=0)
+        x, y = places.T.tolist()
+        axes.scatter(x, y, s=2, c=colour, marker=mark, alpha=0.25, linewidths=0)
     for here, there in zip(named[0].tolist(), named[1].tolist(), strict=True):
-        axes.plot([here[0], there[0]], [here[1], there[1]], color=CROWD, linewidth=0.5, zorder=1)
-    for places, colour, mark, name in (
-        (named[0], SOURCE, "o", scene.names[0]),
-        (named[1], TARGET, "s", scene.names[1]),
-    ):
-        axes.scatter(
-            places[:, 0].tolist(),
-            places[:, 1].tolist(),
-            s=9,
-            c=colour,
-            marker=mark,
-            linewidths=0.3,
-            edgecolors=INK,
-            label=name,
-        )
+        axes.plot([here[0], there[0]], [here[1], there[1]], color=CROWD, linewidth=0.6, zorder=1)
+    for places, colour, mark, name in zip(named, (SOURCE, TARGET), "os", scene.names, strict=True):
+        x, y = places.T.tolist()
+        axes.scatter(x, y, s=9, c=colour, marker=mark, linewidths=0.3, edgecolors=INK, zorder=3, label=name)

@@ -1,9 +1,9 @@
 """What there is to see in a run, as numbers: `plots` draws them, `web` sends them to the page."""
 
-from calque.views.chosen import rows_of
+from calque.views.chosen import names_of, rows_of
 from calque.views.hubs import Hubs, hubs
 from calque.views.judged import Answer, Band, answers, by_frequency
-from calque.views.pairs import translations
+from calque.views.pairs import telling, translations
 from calque.views.plan import PlanOfWords, plan_of
 from calque.views.positions import Positions, Projection, fit_projection, positions
 from calque.views.spectra import Spectra, spectra
@@ -26,11 +26,13 @@ __all__ = [
     "courses_of",
     "fit_projection",
     "hubs",
+    "names_of",
     "plan_of",
     "positions",
     "rows_of",
     "spectra",
     "starts_of",
+    "telling",
     "translations",
     "worth_of_stages",
 ]

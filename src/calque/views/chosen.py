@@ -1,10 +1,12 @@
-"""Words that somebody asks to see."""
+"""Words that somebody asks to see, and what to call the two languages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calque.alignment import Alignment
 from calque.errors import UnknownWordError
+from calque.formats import bare_name
 from calque.lookup import similar
 from calque.space import Space
 
@@ -16,3 +18,10 @@ def rows_of(space: Space, words: Sequence[str]) -> list[int]:
             where = f"{space.name}: " if space.name else ""
             raise UnknownWordError(f"{where}{word!r} is not among the {len(space)} words{similar(word, space.words)}")
     return [space.index[word] for word in words]
+
+
+def names_of(alignment: Alignment) -> tuple[str, str]:
+    """As their files are called, which is shorter than what led to them; told apart where both are called the same."""
+    given = alignment.source.name, alignment.target.name
+    source, target = (bare_name(name) or side for name, side in zip(given, ("source", "target"), strict=True))
+    return (f"{source} (source)", f"{target} (target)") if source == target else (source, target)

@@ -18,7 +18,7 @@ from calque.errors import SettingsError, UnknownWordError
 from calque.lexicon import Lexicon
 from calque.lookup import OTHER, Lookup
 from calque.streaming import StreamedRun, induce
-from calque.views import answers, by_frequency, positions, starts_of
+from calque.views import answers, by_frequency, names_of, positions, starts_of
 
 Kept = TypeVar("Kept")
 Value = dict[str, Any]
@@ -37,6 +37,8 @@ class Explorer:
         self.folder, self.lexicon, self.shown = Path(folder), lexicon, shown
         self.lookup = Lookup.open(folder)
         self._lock = threading.RLock()
+        # Products use all cores by themselves: many at once would only be in each other's way.
+        self._counting = threading.Lock()
         self._kept: dict[Hashable, Any] = {}
 
     def prepare(self) -> None:
@@ -50,9 +52,8 @@ class Explorer:
         """What was aligned, and how much of it can be trusted."""
         config = self.alignment.record
         verdict = self.alignment.verdict
-        names = {side: self.lookup.told("names", side) or side for side in SIDES}
         return {
-            "names": names,
+            "names": dict(zip(SIDES, names_of(self.alignment), strict=True)),
             "words": {side: len(self.lookup.words(side)) for side in SIDES},
             "verdict": verdict.label,
             "reasons": list(verdict.reasons),
@@ -82,13 +83,10 @@ class Explorer:
         """The best translations by either retrieval, and whether each translates back."""
         if not 1 <= k <= MOST_CANDIDATES:
             raise SettingsError(f"k is {k}; expected 1 to {MOST_CANDIDATES}")
-        found = {each: self.lookup.ranked(_side(side), [row], k, each)[0] for each in RETRIEVALS}
-        return {
-            "side": side,
-            "row": row,
-            "word": self.lookup.words(side)[row],
-            **{each: self._with_way_back(side, row, best, each) for each, best in found.items()},
-        }
+        with self._counting:
+            found = {each: self.lookup.ranked(_side(side), [row], k, each)[0] for each in RETRIEVALS}
+            told = {each: self._with_way_back(side, row, best, each) for each, best in found.items()}
+        return {"side": side, "row": row, "word": self.lookup.words(side)[row], **told}
 
     def _with_way_back(self, side: str, row: int, best: list[tuple[int, float]], retrieval: str) -> list[Value]:
         other = OTHER[side]
