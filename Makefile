@@ -42,12 +42,14 @@ VERDICT := --nulls 207 --reals 340
 SPEED := --recipes default,artetxe2018,paper --most-words 200000
 LARGE := --words 200000 --read 200000 --stream 200000 --approximate 2500000
 FAMILY := --seeds 3
+EXPLORER := --seconds 60
 else
 ACCURACY := --seeds 1 --pairs we-z:es-en,we-z:it-en,we-z:zh-en,sample
 VERDICT := --nulls 2 --reals 8 --seconds 60
 SPEED := --recipes default --most-words 5000 --most-dimensions 100
 LARGE := --words 20000 --read 10000 --stream 40000 --approximate 20000
 FAMILY := --seeds 1 --made
+EXPLORER := --seconds 10
 endif
 
 bench: .venv/ready
@@ -56,6 +58,7 @@ bench: .venv/ready
 	$(BIN)/python bench/speed.py --pair we-z:es-en $(SPEED)
 	$(BIN)/python bench/large.py $(LARGE)
 	$(BIN)/python bench/family.py $(FAMILY)
+	$(BIN)/python bench/explorer.py $(EXPLORER)
 
 clean:
 	rm -rf .venv runs build dist site

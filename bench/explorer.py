@@ -2,12 +2,12 @@
 
     python bench/explorer.py --rate 200 --clients 20 --seconds 60
 
-The server is a command of its own, the clients are threads of this one; the run is that of the shipped sample.
+The server is a command of its own, the clients are threads of this one; the run is that of the shipped sample. Half of
+the questions are for neighbours, both ways and by both retrievals, half for completions.
 """
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import subprocess
@@ -15,47 +15,70 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import common
 from calque import sample
 from calque.api import align
 
-COMMAND = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
+
+@dataclass(frozen=True)
+class Stood:
+    """What came of many questions."""
+
+    answers: int
+    errors: int
+    seconds: float
+    median: float
+    """Milliseconds within which half of the answers came."""
+    late: float
+    """The same for 99 in 100."""
 
 
 def main() -> None:
     """Ask, count, tell."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = common.parser(__doc__)
     parser.add_argument("--rate", type=float, default=200.0)
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args()
     source, target = sample.spaces()
-    paths = [f"/api/neighbours?word={quote(word)}" for word in source.words[:2000]]
-    paths += [f"/api/complete?side=target&prefix={quote(word[:2])}" for word in target.words[:2000]]
+    asked = zip(source.words, target.words, strict=False)
+    paths = [
+        path
+        for ours, theirs in asked
+        for path in (
+            f"/api/neighbours?word={quote(ours)}",
+            f"/api/complete?side=target&prefix={quote(theirs[:2])}",
+        )
+    ]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         align(source, target, seed=0, device="cpu").save(folder)
-        server = subprocess.Popen([*COMMAND, "explore", str(folder), "--json", "-q"], stdout=subprocess.PIPE, text=True)
-        try:
+        served = [*common.CALQUE, "explore", str(folder), "--json", "-q"]
+        with subprocess.Popen(served, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             address = json.loads(server.stdout.readline())["address"]
-            took, errors, whole = _asked(address, paths, given.rate, given.clients, given.seconds)
-        finally:
+            stood = _asked(address, paths, given.rate, given.clients, given.seconds)
             server.kill()
-            server.wait()
-    took.sort()
-    middle, late = (1000 * took[int(len(took) * share)] for share in (0.5, 0.99))
-    print(
-        f"{len(took)} answers and {errors} errors in {whole:.1f} s: "
-        f"{len(took) / whole:.0f} a second of {given.rate:g} asked for"
+    head = ("asked for a second", "clients", "answers", "errors", "answers a second", "median, ms", "99 in 100, ms")
+    row = (
+        f"{given.rate:g}",
+        given.clients,
+        stood.answers,
+        stood.errors,
+        f"{stood.answers / stood.seconds:.0f}",
+        f"{stood.median:.1f}",
+        f"{stood.late:.1f}",
     )
-    print(f"half of them within {middle:.1f} ms, 99 in 100 within {late:.1f} ms, {given.clients} clients at once")
+    common.keep(given.output, "explorer", asdict(stood), f"{common.headline()}\n\n{common.markdown(head, [row])}")
+    sys.exit(1 if stood.errors else 0)
 
 
-def _asked(address: str, paths: list[str], rate: float, clients: int, seconds: float) -> tuple[list[float], int, float]:
-    """The seconds of every answer, how many were errors, and how long it took in all."""
+def _asked(address: str, paths: list[str], rate: float, clients: int, seconds: float) -> Stood:
+    """Every client asks at its own times, whatever the others do; one that is late asks at once."""
     took: list[float] = []
     errors: list[str] = []
     began = time.monotonic()
@@ -76,13 +99,17 @@ def _asked(address: str, paths: list[str], rate: float, clients: int, seconds: f
                 errors.append(repr(error))
                 connection.close()
             took.append(time.monotonic() - at)
+        connection.close()
 
     threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    return took, len(errors), time.monotonic() - began
+    whole = time.monotonic() - began
+    took.sort()
+    median, late = (1000 * took[int(len(took) * share)] for share in (0.5, 0.99))
+    return Stood(len(took), len(errors), whole, median, late)
 
 
 if __name__ == "__main__":

@@ -46,11 +46,12 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("retrieval", ["nn", "csls"])
-def test_it_answers_as_the_alignment_does(saved, back, retrieval):
+@pytest.mark.parametrize("k", [1, 7])
+def test_it_answers_as_the_alignment_does(saved, back, retrieval, k):
     made, folder = saved
     words = (made.target if back else made.source).words[:130]
     for one, other in zip(
-        Lookup.open(folder).translate(words, 7, back, retrieval), made.translate(words, 7, back, retrieval), strict=True
+        Lookup.open(folder).translate(words, k, back, retrieval), made.translate(words, k, back, retrieval), strict=True
     ):
         assert one.word == other.word
         assert [each.word for each in one.candidates] == [each.word for each in other.candidates]

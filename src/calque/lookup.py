@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -90,13 +90,7 @@ class Lookup:
         scores = SCALES[retrieval] * (queries @ candidates.T)
         if retrieval == "csls":
             scores -= self.tensor("csls.backward" if back else "csls.forward")
-        k = min(k, scores.shape[1])
-        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        ranked = (some[np.argsort(-line[some], kind="stable")] for line, some in zip(scores, best, strict=True))
-        return [
-            list(zip(places.tolist(), line[places].tolist(), strict=True))
-            for line, places in zip(scores, ranked, strict=True)
-        ]
+        return [list(zip(places.tolist(), line[places].tolist(), strict=True)) for line, places in _largest(scores, k)]
 
     def knows(self, side: str, word: str) -> bool:
         """Whether this is a word of ``source`` or ``target``."""
@@ -163,6 +157,14 @@ class Lookup:
     def damaged(self, how: str) -> RunError:
         """The error for a folder that is not as it was written."""
         return RunError(f"{self.folder}: the run folder is damaged or of another version: {how}")
+
+
+def _largest(scores: Array, k: int) -> Iterator[tuple[Array, npt.NDArray[np.intp]]]:
+    """Each line, and the places of its ``k`` largest scores, the largest first."""
+    k = min(k, scores.shape[1])
+    best = scores.argmax(axis=1)[:, None] if k == 1 else np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    for line, some in zip(scores, best, strict=True):
+        yield line, some[np.argsort(-line[some], kind="stable")]
 
 
 def spelled_alike(word: str, words: Sequence[str]) -> list[str]:
