@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from calque.alignment import Alignment, Record
+from calque.card import model_card
 from calque.errors import CalqueError, RunError, SettingsError, UnknownWordError
 from calque.evaluate import score_similarity, score_translation
 from calque.evaluate.similarity import Judged
@@ -344,6 +345,28 @@ def test_the_card_tells_verdict_inputs_and_use(alignment, tmp_path):
     assert "seed 3, on cpu, in 1.8 s" in card
     assert "- reduced 8 and 6 dimensions" in card
     assert 'calque.Alignment.load("es-en")' in card
+
+
+def test_the_card_shows_words_at_even_steps_with_their_best_translations(alignment, tmp_path):
+    alignment.save(tmp_path / "run")
+    card = (tmp_path / "run" / "README.md").read_text()
+    table = card.split("|---|---|---|\n")[1].split("\n\n")[0].splitlines()
+    shown = [alignment.source.words[row] for row in range(4, 60, 5)]
+    best = [each.candidates[0] for each in alignment.translate(shown, 1)]
+    expected = zip(shown, best, strict=True)
+    assert table == [f"| {word} | {found.word} | {found.score:.3f} |" for word, found in expected]
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [("<b>x</b>|`y`", r"\<b\>x\</b\>\|\`y\`"), ("\udce9t\n", "\ufffdt\ufffd"), ("a_b*c*", r"a\_b\*c\*")],
+)
+def test_words_in_a_card_are_text_and_never_markup(word, shown):
+    config = {**RECORD.as_json(), "verdict": {"label": "failed", "reasons": ["none"]}}
+    card = model_card(config, "it's", [(word, word, 0.5)])
+    assert f"| {shown} | {shown} | 0.500 |" in card
+    assert "calque translate 'it'\"'\"'s' WORD\n" in card
+    assert "Do not use it" in card
 
 
 def test_a_card_without_notes_has_no_heading_for_them(tmp_path):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from calque import store
-from calque.card import model_card
+from calque.card import Example, model_card
 from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
 from calque.induced import CONSIDERED, Choices, Entry, judged
 from calque.lookup import Candidate, Translation, similar
@@ -24,6 +24,8 @@ from calque.space import Space
 from calque.verdict import Verdict, verdict_from
 
 STAGES = "stages.safetensors"
+EXAMPLES, EXAMPLES_AMONG = 12, 1200
+"""So many translations stand in the model card, of words at even steps among so many."""
 """Where a run folder keeps the maps of its earlier stages."""
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
@@ -169,7 +171,7 @@ class Alignment:
             store.write_lines(folder / "words.source.txt", self.source.words)
             store.write_lines(folder / "words.target.txt", self.target.words)
             store.write_lines(folder / "log.jsonl", [store.one_line(event) for event in self.record.log])
-            store.write_text(folder / "README.md", model_card(_config(self), Path(path).name))
+            store.write_text(folder / "README.md", model_card(_config(self), Path(path).name, _examples(self)))
 
     @classmethod
     def load(cls, path: str | Path) -> Alignment:
@@ -212,6 +214,14 @@ def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:
     except UnknownWordError as error:
         unknown = next(word for word in words if word not in space)
         raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
+
+
+def _examples(alignment: Alignment) -> list[Example]:
+    """Translations of words at even steps among the frequent ones."""
+    among = min(EXAMPLES_AMONG, len(alignment.source))
+    rows = range(among // EXAMPLES - 1, among, among // EXAMPLES) if among >= EXAMPLES else range(among)
+    found = alignment.translate([alignment.source.words[row] for row in rows], k=1)
+    return [(each.word, each.candidates[0].word, each.candidates[0].score) for each in found]
 
 
 def _config(alignment: Alignment) -> dict[str, Any]:
