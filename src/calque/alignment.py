@@ -24,9 +24,9 @@ from calque.space import Space
 from calque.verdict import Verdict, verdict_from
 
 STAGES = "stages.safetensors"
+"""Where a run folder keeps the maps of its earlier stages."""
 EXAMPLES, EXAMPLES_AMONG = 12, 1200
 """So many translations stand in the model card, of words at even steps among so many."""
-"""Where a run folder keeps the maps of its earlier stages."""
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
 

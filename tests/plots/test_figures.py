@@ -171,6 +171,7 @@ def test_what_does_not_exist_is_refused_with_the_choices(made, given, words):
 def test_letters_that_no_font_has_are_named_and_their_words_left_out():
     letters = lettering(["中文", "plain", "देव"], only=[FIRST])
     assert letters.plain("plain") == "plain"
+    assert letters.notes == ()
     assert letters.plain("中文") == letters.plain("देव") == ""
     assert ["CJK" in each or "DEVANAGARI" in each for each in letters.notes] == [True, True]
     assert "Noto Sans CJK" in letters.notes[0]
@@ -198,6 +199,7 @@ def test_a_font_that_has_the_letters_is_taken_where_it_is_installed():
         pytest.skip("no font with Chinese letters is installed here")
     paths = [each.fname for each in fontManager.ttflist if each.name in letters.families]
     assert any(ord("中") in FT2Font(path).get_charmap() for path in paths)
+    assert letters.plain("中文") == "中文"
     assert not letters.notes
 
 
@@ -205,12 +207,19 @@ def test_where_letters_that_should_be_joined_are_not_it_is_said(monkeypatch):
     from matplotlib import ft2font
 
     monkeypatch.setattr(ft2font, "__libraqm_version__", "0.10", raising=False)
-    assert lettering(["سلام"]).notes == ()
+    assert _notes_of("سلام") == ()
     monkeypatch.delattr(ft2font, "__libraqm_version__")
-    assert [each.split(";")[0] for each in lettering(["سلام", "plain"]).notes] == [
+    assert [each.split(";")[0] for each in _notes_of("سلام", "plain")] == [
         "matplotlib before 3.11 draws letters of ARABIC apart"
     ]
-    assert lettering(["plain"]).notes == ()
+    assert _notes_of("plain") == ()
+
+
+def _notes_of(*words: str) -> tuple[str, ...]:
+    letters = lettering(words)
+    for word in words:
+        letters.plain(word)
+    return letters.notes
 
 
 def test_bytes_that_are_no_utf8_and_long_words_are_drawn_as_such():

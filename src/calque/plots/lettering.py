@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 FIRST = "DejaVu Sans"
 """Comes with matplotlib."""
@@ -33,20 +33,24 @@ class Lettering:
     """Letters that no installed font has."""
     apart: frozenset[str] = frozenset()
     """Scripts whose letters should be joined, and are not."""
+    written: set[str] = field(default_factory=set, compare=False)
+    """Letters of all words that were to be drawn so far: what no figure shows needs no note."""
 
     def plain(self, word: str) -> str:
         """A word as it is drawn; empty where its letters cannot be."""
         text = _readable(word)
+        self.written.update(text)
         if self.missing & set(text):
             return ""
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What cannot be written, and which font would help."""
-        scripts = sorted({_script(letter) for letter in self.missing})
-        unjoined = f"matplotlib before 3.11 draws letters of {', '.join(sorted(self.apart))} apart; install a later one"
-        return (*((unjoined,) if self.apart else ()), *self._lacking(scripts))
+        """Which of the words so far could not be drawn rightly, and what would help."""
+        scripts = sorted({_script(letter) for letter in self.missing & self.written})
+        apart = sorted(self.apart & {_script(letter) for letter in self.written - self.missing})
+        unjoined = f"matplotlib before 3.11 draws letters of {', '.join(apart)} apart; install a later one"
+        return (*((unjoined,) if apart else ()), *self._lacking(scripts))
 
     @staticmethod
     def _lacking(scripts: Iterable[str]) -> tuple[str, ...]:

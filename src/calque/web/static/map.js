@@ -2,6 +2,7 @@
 
 const NEAR = 14; // Pixels within which the pointer finds a word.
 const LABELS = 60;
+const ASIDE = [0, -14, 14, -28, 28]; // Pixels down, tried in turn for the name of a translation.
 
 export class WordMap {
   constructor(canvas, hover, chosen) {
@@ -183,7 +184,8 @@ export class WordMap {
     this.paintWord(context, this.words[side][row], x + 4, y, colours[side], colours.ground);
     for (const [each, place] of there) {
       const [u, v] = this.toScreen(place);
-      if (this.free(context, this.words[other][each], u, v, taken)) this.paintWord(context, this.words[other][each], u, v, colours[other], colours.ground);
+      const down = ASIDE.find((step) => this.free(context, this.words[other][each], u, v + step, taken));
+      if (down !== undefined) this.paintWord(context, this.words[other][each], u, v + down, colours[other], colours.ground);
     }
   }
 
