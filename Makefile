@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit docs bench clean
+.PHONY: help demo test lint unit docs pictures bench clean
 
 help:
 	@echo "make demo    align the shipped sample and show what came out"
 	@echo "make test    lint, types, import rules and all tests"
 	@echo "make docs    build the documentation into site/, where any warning is an error"
+	@echo "make pictures  draw those of README and docs anew"
 	@echo "make bench   measure accuracy, verdicts and time in some minutes; FULL=1 for all of it, in hours"
 
 .venv/ready: pyproject.toml constraints.txt
@@ -35,6 +36,10 @@ unit: .venv/ready
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+pictures: .venv/ready
+	@tools/get_browser.sh
+	$(BIN)/python tools/make_pictures.py
 
 ifdef FULL
 ACCURACY := --seeds 20

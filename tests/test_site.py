@@ -141,4 +141,6 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path):
     printed = ["".join(out.get("text", "") for out in each.get("outputs", [])) for each in notebook.cells]
     assert any(text.startswith("aligned\n") for text in printed)
     assert any("impressora → printer" in text for text in printed)
+    shown = [out.data for each in notebook.cells for out in each.get("outputs", []) if "data" in out]
+    assert sum("image/png" in each for each in shown) == 2
     assert list(tmp_path.iterdir()) == []
