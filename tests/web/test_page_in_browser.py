@@ -56,14 +56,16 @@ class Page:
         self.run("document.getElementById('search').value = ''")
         self.type("#search", word, Keys.ENTER)
 
-    def ink(self) -> list[int]:
-        """How many dots of the canvas are of each language's colour, roughly."""
-        return self.run(
+    def painted(self) -> tuple[set[int], set[int]]:
+        """The pixels of the canvas that are of each language's colour, roughly."""
+        blue, orange = self.run(
             """const c = document.getElementById('map');
             const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-            let blue = 0, orange = 0; for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 60) {
-            if (d[i + 2] > d[i] + 30) blue += 1; else if (d[i] > d[i + 2] + 30) orange += 1; } return [blue, orange]"""
+            const blue = [], orange = []; for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 60) {
+            if (d[i + 2] > d[i] + 30) blue.push(i); else if (d[i] > d[i + 2] + 30) orange.push(i); }
+            return [blue, orange]"""
         )
+        return set(blue), set(orange)
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_the_page_shows_verdict_names_and_a_map_and_the_console_is_empty(opened,
     assert opened.find("#verdict").text == explorer.alignment.verdict.label
     assert opened.find("h1").text.split() == ["fuente", "→", "target"]
     until(lambda: opened.run("return document.getElementById('map').dataset.drawn") == "1200")
-    assert all(count > 50 for count in opened.ink())
+    assert all(len(each) > 50 for each in opened.painted())
     assert complaints(browser) == []
 
 
@@ -138,14 +140,19 @@ def test_words_that_look_like_html_are_text_and_others_run_from_the_right(opened
 def test_the_slider_moves_the_source_language_and_leaves_the_target(opened):
     from selenium.webdriver.common.keys import Keys
 
+    def shared(one: set[int], other: set[int]) -> float:
+        return len(one & other) / len(one | other)
+
     until(lambda: opened.run("return document.getElementById('map').dataset.drawn"))
-    after = opened.browser.get_screenshot_as_png()
+    after = until(lambda: all(found := opened.painted()) and found)
     opened.type("#moved", Keys.HOME)
     assert until(lambda: "moved=0" in opened.browser.current_url)
     assert opened.find("#moved").get_attribute("value") == "0"
-    until(lambda: opened.browser.get_screenshot_as_png() != after)
+    before = until(lambda: (found := opened.painted())[0] != after[0] and found)
+    assert shared(before[0], after[0]) < 0.5 < 0.75 < shared(before[1], after[1])
     opened.type("#moved", Keys.END)
     assert until(lambda: "moved=1" in opened.browser.current_url)
+    until(lambda: opened.painted() == after)
 
 
 def test_the_map_answers_the_pointer_and_the_keyboard(opened):
@@ -250,7 +257,7 @@ def test_a_narrow_window_holds_everything_in_both_lights(opened, browser, dark):
     assert opened.run("return document.documentElement.scrollWidth <= window.innerWidth")
     ground = opened.run("return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
     assert (ground < 60) == dark
-    assert all(count > 20 for count in until(opened.ink))
+    assert all(len(each) > 20 for each in until(opened.painted))
 
 
 def test_a_map_of_forty_thousand_words_is_drawn(browser, large_page):
