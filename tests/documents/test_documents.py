@@ -23,8 +23,8 @@ pytest.importorskip("gensim", reason="needs the extra: pip install 'calque[fastt
 pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque[plots]'")
 pytest.importorskip("fastapi", reason="needs the extra: pip install 'calque[web]'")
 
+import promised_files
 import tyro
-import world
 from blocks import Block, Turn, blocks, commands, turns, unlike
 
 from calque.cli.commands import COMMANDS
@@ -32,7 +32,7 @@ from calque.cli.main import main
 from calque.recipe import find
 from calque.sweep.reading import read_plan
 
-ROOT = world.ROOT
+ROOT = promised_files.ROOT
 PAGES = ["README.md", *sorted(str(each.relative_to(ROOT)) for each in (ROOT / "docs").rglob("*.md"))]
 START = "calque align pt.vec.gz en.vec.gz -o pt-en"
 """What makes the run that most pages go on from."""
@@ -91,7 +91,7 @@ class Kept:
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     folder = tmp_path_factory.mktemp("world")
-    world.make(folder)
+    promised_files.make(folder)
     return Kept(folder)
 
 
