@@ -102,6 +102,16 @@ def test_chosen_words_are_shown_with_their_translations(made):
         drawn(made, "words", words=("fuente0100x",))
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_of_a_run_that_is_not_to_be_trusted_says_so(made, gold, name):
+    """A map of noise looks as tidy as any."""
+    for label in ("aligned", "doubtful", "failed"):
+        run = replace(made, verdict=replace(made.verdict, label=label))
+        told = [each.get_text() for each in written(drawn(run, name, lexicon=gold))]
+        assert (f"verdict: {label}" in told) == (label != "aligned")
+        assert ("winner" in told) == (name == "search" and label != "failed")
+
+
 def test_the_search_marks_the_winner_and_those_that_found_the_same(made):
     (axes,) = drawn(made, "search").axes
     starts = starts_of(made.record.log, made.verdict)

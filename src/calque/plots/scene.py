@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SOURCE, TARGET, CROWD, INK = "#0072B2", "#D55E00", "#9a9a9a", "#222222"
 """Okabe and Ito's blue and vermilion, which all kinds of eyes tell apart; markers and strokes differ as well."""
+WARNING = "#a33b00"
+"""In which a figure says that its run is not to be trusted: maps of noise look as tidy as any."""
 SMALLEST = 6.0
 """Points: no letter is smaller."""
 HOUSE: dict[str, Any] = {
@@ -65,6 +67,11 @@ class Scene:
     """Inches: a column of most journals."""
 
     @property
+    def trusted(self) -> bool:
+        """Whether the run may be shown without a word of warning."""
+        return self.alignment.verdict.label == "aligned"
+
+    @property
     def names(self) -> tuple[str, str]:
         """What to call the two languages."""
         source, target = names_of(self.alignment)
@@ -76,6 +83,8 @@ def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(scene.width, scene.width * height), layout="constrained")
+    if not scene.trusted:
+        figure.suptitle(f"verdict: {scene.alignment.verdict.label}", color=WARNING, fontsize=7.5)
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 

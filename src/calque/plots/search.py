@@ -27,15 +27,16 @@ def draw(scene: Scene) -> Figure:
         raise SettingsError("the log of this run tells of no starts")
     figure, (axes,) = sheet(scene, 0.8)
     named: set[str] = set()
+    names = NAMES if scene.alignment.verdict.label != "failed" else NAMES | {"winner": "cheapest"}
     for each in sorted(starts, key=lambda start: start.cost, reverse=True):
         kind = each.role if each.role in STROKES else "crowd"
         path = each.path or (each.cost,)
         turns = range(1, len(path) + 1)
-        axes.plot(turns, path, label=f"_{kind}" if kind in named else NAMES[kind], **STROKES[kind])
+        axes.plot(turns, path, label=f"_{kind}" if kind in named else names[kind], **STROKES[kind])
         axes.plot([len(path)], [each.cost], MARKS[kind], color=STROKES[kind]["color"], markersize=3.5, zorder=4)
         named.add(kind)
     axes.set_xlabel("turn of the alternation")
     axes.set_ylabel("Sinkhorn cost")
-    axes.set_title(f"{len(starts)} starts: {scene.alignment.verdict.label}")
+    axes.set_title(f"{len(starts)} starts: aligned" if scene.trusted else f"{len(starts)} starts")
     figure.legend(loc="outside lower center", ncols=3)
     return figure
