@@ -67,6 +67,19 @@ def test_the_same_two_pairs_however_they_are_written(write, data):
     assert got.notes == ()
 
 
+def test_a_file_with_a_confidence_on_every_line_is_known_as_induced(write):
+    assert read_lexicon(write("gato\tcat\t0.9876\nperro\tdog\t1.0000\n")).induced
+    for data in ("gato\tcat\t0.9876\nperro\tdog\n", "gato\tcat\nperro\tdog\n", "gato cat\n"):
+        assert not read_lexicon(write(data)).induced
+
+
+def test_the_digest_is_that_of_the_pairs(write):
+    one, other, third = (
+        read_lexicon(write(data)).lexicon.digest for data in ("a\tb\nc\td\n", "a b\nc d\n", "a b\nc e\n")
+    )
+    assert one == other != third
+
+
 def test_with_tabs_words_may_hold_spaces(write):
     got = read_lexicon(write("Nueva York\tNew York\ngato\tcat\n"), strict=True)
     assert got.lexicon.answers == {"Nueva York": ("New York",), "gato": ("cat",)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -32,6 +33,12 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.answers)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the pairs, whatever the file is called."""
+        text = "\n".join(f"{word}\t{right}" for word, many in self.answers.items() for right in many)
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
     def reversed(self) -> Lexicon:
         """The same pairs the other way round."""
         return Lexicon.of(((right, word) for word, many in self.answers.items() for right in many), self.name)
@@ -43,6 +50,8 @@ class LexiconReading:
 
     lexicon: Lexicon
     notes: tuple[str, ...]
+    induced: bool = False
+    """Whether a confidence follows each pair, as in a file that `calque lexicon` wrote."""
 
 
 def read_lexicon(path: str | os.PathLike[str], strict: bool = False) -> LexiconReading:
@@ -55,10 +64,14 @@ def read_lexicon(path: str | os.PathLike[str], strict: bool = False) -> LexiconR
     tabs = any("\t" in line for line in lines)
     pairs: list[tuple[str, str]] = []
     notes: list[str] = []
+    sure = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        fields = _fields(line, tabs)
+        fields = line.split("\t") if tabs else [each for each in line.split(" ") if each]
+        fields = [each.strip(" ") for each in fields]
+        if tabs and len(fields) == 3 and _CONFIDENCE.fullmatch(fields[2]):
+            fields, sure = fields[:2], sure + 1
         if len(fields) != 2 or not all(fields):
             notes.append(_malformed(path, number, line, tabs))
             if strict:
@@ -67,7 +80,7 @@ def read_lexicon(path: str | os.PathLike[str], strict: bool = False) -> LexiconR
         pairs.append((fields[0], fields[1]))
     if not pairs:
         raise LexiconError(f"{path}: no word pairs found; expected 'source<TAB>target' on each line")
-    return LexiconReading(Lexicon.of(pairs, str(path)), _shortened(notes, path))
+    return LexiconReading(Lexicon.of(pairs, str(path)), _shortened(notes, path), sure == len(pairs))
 
 
 def _shortened(notes: list[str], path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -75,11 +88,6 @@ def _shortened(notes: list[str], path: str | os.PathLike[str]) -> tuple[str, ...
     if len(notes) <= MOST_NOTES:
         return tuple(notes)
     return (*notes[:MOST_NOTES], f"{path}: left out {len(notes) - MOST_NOTES} more lines that are no pair of words")
-
-
-def _fields(line: str, tabs: bool) -> list[str]:
-    fields = [each.strip(" ") for each in line.split("\t")] if tabs else [each for each in line.split(" ") if each]
-    return fields[:2] if len(fields) == 3 and tabs and _CONFIDENCE.fullmatch(fields[2]) else fields
 
 
 def _lines(path: Path) -> list[str]:

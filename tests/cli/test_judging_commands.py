@@ -47,6 +47,22 @@ class TestEvaluate:
         # target0500 may be answered by 0041 or 0042 and is neither; target0044 has no known answer, "nothing" no vector
         assert (backward["asked"], backward["missing"], backward["right"]) == (3, 2, {"1": 2})
 
+    def test_what_flatters_is_said(
+        self, calque: Callable[..., Any], run_copy: Path, files: Any, tmp_path: Path
+    ) -> None:
+        calque("lexicon", run_copy, "-o", tmp_path / "induced.tsv")
+        assert (
+            "by a lexicon that it made itself a run is right"
+            in calque("evaluate", run_copy, "--lexicon", tmp_path / "induced.tsv").err
+        )
+        taught, pairs = tmp_path / "taught", files.lexicon
+        assert (
+            calque("align", files.source, files.target, "--recipe", "xing2015", "--lexicon", pairs, "-o", taught).code
+            == 0
+        )
+        assert "the run has learned from these very pairs" in calque("evaluate", taught, "--lexicon", pairs).err
+        assert calque("evaluate", run_copy, "--lexicon", pairs).err == ""
+
     def test_a_lexicon_of_its_own_for_the_way_back(
         self, calque: Callable[..., Any], run_copy: Path, files: Any, tmp_path: Path
     ) -> None:

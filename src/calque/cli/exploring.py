@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calque.cli import show
+from calque.cli.judging import gold
 from calque.errors import SettingsError
-from calque.lexicon import Lexicon, read_lexicon
 from calque.progress import Listen, Step
 from calque.web.explorer import Explorer
 from calque.web.live import Stage
@@ -27,7 +27,7 @@ def run(command: Explore) -> int:
     """Serve a run until Ctrl-C."""
     if command.words < 1:
         raise SettingsError(f"--words is {command.words}; expected at least 1")
-    lexicon = _lexicon(command)
+    lexicon = None if command.lexicon is None else gold(command, command.lexicon)
     with _pair_folder(command) as folder:
         explorer = Explorer(folder, lexicon, command.words)
         explorer.prepare()
@@ -90,14 +90,6 @@ def _wait() -> None:
 def _open(address: str) -> None:
     if sys.stdout.isatty():
         webbrowser.open(address)
-
-
-def _lexicon(command: Explore) -> Lexicon | None:
-    if command.lexicon is None:
-        return None
-    reading = read_lexicon(command.lexicon)
-    command.say(*reading.notes)
-    return reading.lexicon
 
 
 @contextmanager

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 def evaluate(command: Evaluate) -> int:
     """Score a run against one lexicon or two, and keep the score in the run folder."""
-    lexicon = _lexicon(command, command.lexicon)
-    back = None if command.lexicon_back is None else _lexicon(command, command.lexicon_back)
+    lexicon = gold(command, command.lexicon, command.strict)
+    back = None if command.lexicon_back is None else gold(command, command.lexicon_back, command.strict)
     alignment = alignment_in(command.folder, command.pair)
+    if lexicon.digest == alignment.record.inputs.get("lexicon", {}).get("sha256"):
+        command.say(f"{command.lexicon}: the run has learned from these very pairs, which flatters it")
     retrievals = command.retrieval.split(",")
     score = score_translation(alignment, lexicon, back, retrievals, _numbers(command.k))
     _keep(command, command.folder, f"translation{_of(command)}", {"lexicon": str(command.lexicon), **score.as_json()})
@@ -60,9 +62,14 @@ def _of(command: Evaluate | Similarity) -> str:
     return f" {command.pair}" if command.pair else ""
 
 
-def _lexicon(command: Evaluate, path: Path) -> Lexicon:
-    reading = read_lexicon(path, command.strict)
+def gold(command: Common, path: Path, strict: bool = False) -> Lexicon:
+    """Pairs to judge a run by, with a word on what is odd about them."""
+    reading = read_lexicon(path, strict)
     command.say(*reading.notes)
+    if reading.induced:
+        command.say(
+            f"{path}: has confidences, as `calque lexicon` writes them; by a lexicon that it made itself a run is right"
+        )
     return reading.lexicon
 
 

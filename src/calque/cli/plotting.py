@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from calque import store
 from calque.cli import show
 from calque.cli.families import alignment_in
+from calque.cli.judging import gold
 from calque.errors import RunError
-from calque.lexicon import read_lexicon
 from calque.plots import Drawn, draw
 
 if TYPE_CHECKING:
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 def run(command: Plot) -> int:
     """Draw all pictures, then write them."""
     alignment = alignment_in(command.folder, command.pair)
-    lexicon = None
-    if command.lexicon is not None:
-        reading = read_lexicon(command.lexicon)
-        command.say(*reading.notes)
-        lexicon = reading.lexicon
+    lexicon = None if command.lexicon is None else gold(command, command.lexicon)
     drawn = draw(
         alignment, _named(command.figures), _named(command.format), _named(command.words), lexicon, command.width
     )

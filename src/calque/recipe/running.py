@@ -92,9 +92,7 @@ def run_seeds(
 def _with_lexicon(made: Alignment, task: Task, lexicon: Lexicon) -> Alignment:
     """The same, with what it learned from on record."""
     used = 0 if task.pairs is None else len(task.pairs[0])
-    text = "\n".join(f"{word}\t{right}" for word, many in lexicon.answers.items() for right in many)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-    told = {"name": lexicon.name, "words": len(lexicon), "pairs": used, "sha256": digest}
+    told = {"name": lexicon.name, "words": len(lexicon), "pairs": used, "sha256": lexicon.digest}
     note = f"learned from {used} pairs of {lexicon.name or 'a lexicon'}: a score on the same pairs would flatter it"
     record = replace(made.record, inputs={**made.record.inputs, "lexicon": told}, notes=(*made.record.notes, note))
     return replace(made, record=record)
