@@ -591,3 +591,8 @@ def test_a_way_back_of_another_length_is_called_damage(tmp_path):
     save_file(tensors, path)
     with pytest.raises(RunError, match="damaged"):
         Alignment.load(tmp_path / "run")
+
+
+def test_it_is_shown_in_a_line():
+    alignment = made()
+    assert repr(alignment) == f"Alignment({alignment.source!r}, {alignment.target!r}, doubtful)"

@@ -14,7 +14,7 @@ import torch
 from calque import lookup
 from calque.alignment import Alignment, Record
 from calque.errors import RunError, SettingsError, UnknownWordError
-from calque.lookup import Lookup, mapped_tensors
+from calque.lookup import Lookup, mapped_tensors, spelled_alike
 from calque.maps import LinearMap
 from calque.preprocess import Preprocessing
 from calque.side import Side
@@ -73,6 +73,12 @@ def test_it_knows_the_verdict(saved):
 def test_an_unknown_word_is_named_with_one_like_it(saved):
     with pytest.raises(UnknownWordError, match=r"s: 's1999' is not among the 200 words; did you mean s199"):
         Lookup.open(saved[1]).translate(["s1999"])
+
+
+def test_a_word_that_differs_in_case_alone_is_offered_first():
+    words = ["nasa", "casa", "asta", "CASA"]
+    assert spelled_alike("Casa", words) == ["casa", "CASA", "nasa"]
+    assert spelled_alike("zzz", words) == []
 
 
 def test_what_it_cannot_do_is_refused(saved):

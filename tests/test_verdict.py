@@ -60,6 +60,11 @@ def test_reasons_name_the_figures_and_what_was_asked_for():
     assert "asked for" not in cycle
 
 
+@pytest.mark.parametrize(("agreeing", "words"), [(0, "0 other independent starts"), (1, "1 other independent start ")])
+def test_one_start_is_spoken_of_as_one(agreeing, words):
+    assert any(each.startswith(words) for each in judge(replace(GOOD, agreeing=agreeing)).reasons)
+
+
 @pytest.mark.parametrize("evidence", [GOOD, replace(GOOD, crowd=0, agreeing=31)])
 def test_an_aligned_pair_gets_no_advice(evidence):
     assert judge(evidence).label == "aligned"

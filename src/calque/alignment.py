@@ -85,6 +85,9 @@ class Alignment:
         mapped = map_space(spaces[0], sides[0]), map_space(spaces[1], sides[1])
         return cls(*mapped, *sides, verdict, record, returning=returning)
 
+    def __repr__(self) -> str:
+        return f"Alignment({self.source!r}, {self.target!r}, {self.verdict.label})"
+
     @cached_property
     def forward(self) -> LinearMap:
         """G of the paper: from preprocessed source vectors to preprocessed target vectors."""

@@ -168,8 +168,10 @@ def _largest(scores: Array, k: int) -> Iterator[tuple[Array, npt.NDArray[np.intp
 
 
 def spelled_alike(word: str, words: Sequence[str]) -> list[str]:
-    """Up to three words of similar spelling among the frequent ones, the most similar first."""
-    return difflib.get_close_matches(word, words[:SEARCHED], n=3, cutoff=0.75)
+    """Up to three words of similar spelling among the frequent ones: those that differ in case alone, then others."""
+    among = words[:SEARCHED]
+    same = [each for each in among if each.casefold() == word.casefold()]
+    return list(dict.fromkeys([*same, *difflib.get_close_matches(word, among, n=3, cutoff=0.75)]))[:3]
 
 
 def similar(word: str, words: Sequence[str]) -> str:

@@ -120,7 +120,8 @@ def _something_speaks_for(evidence: Evidence) -> bool:
 def _reasons(evidence: Evidence) -> tuple[str, ...]:
     told = [
         _distance(evidence),
-        f"{evidence.agreeing} other independent starts found the same map; at least 1 is asked for",
+        f"{evidence.agreeing} other independent start{'s' * (evidence.agreeing != 1)} found the same map; "
+        "at least 1 is asked for",
     ]
     if evidence.crowd:
         told.append(

@@ -66,6 +66,7 @@ def test_an_unknown_word_offers_the_nearest_spelling_and_the_other_language(page
     status, answer = told(page, "/api/neighbours?word=fuente0100x")
     assert status == 404
     assert "fuente0100" in answer["similar"]
+    assert answer["error"].endswith("is not among the 600 words")
     status, answer = told(page, "/api/neighbours?word=target0100")
     assert (status, answer["elsewhere"]) == (404, ["target"])
 

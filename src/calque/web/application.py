@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException as Refused
 from starlette.responses import Response, StreamingResponse
 
 from calque.errors import CalqueError, UnknownWordError
-from calque.lookup import spelled_alike
+from calque.lookup import similar, spelled_alike
 from calque.web.explorer import SIDES, Explorer
 from calque.web.guard import HEADERS, refusal
 from calque.web.live import Stage
@@ -75,7 +75,9 @@ def _serve_run(app: FastAPI, stage: Stage) -> None:
         except UnknownWordError as error:
             close = spelled_alike(word, explorer.lookup.words(side)) if word else []
             here = [each for each in SIDES if each != side and word and explorer.lookup.knows(each, word)]
-            return _json({"error": str(error), "similar": close, "elsewhere": here}, 404)
+            # The page shows the similar words as something to click.
+            told = str(error).removesuffix(similar(word or "", explorer.lookup.words(side)))
+            return _json({"error": told, "similar": close, "elsewhere": here}, 404)
 
     @app.get("/api/complete")
     def complete(side: str = "source", prefix: str = "", limit: int = 12) -> Response:
