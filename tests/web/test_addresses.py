@@ -170,9 +170,9 @@ def test_twenty_clients_ask_a_thousand_questions_without_an_error(page, explorer
 
 
 def test_a_run_under_way_tells_its_steps_and_then_is_there(explorer):
-    stage = Stage()
+    stage = Stage(names=("one", "two"))
     with serving(stage) as page:
-        assert told(page, "/api/run") == (200, {"state": "running"})
+        assert told(page, "/api/run") == (200, {"state": "running", "names": {"source": "one", "target": "two"}})
         status, answer = told(page, "/api/map/words")
         assert (status, "not finished" in answer["error"]) == (409, True)
         stage.hear(Step("search", 1, 12, {"cost": 0.5, "path": (1.0, 0.5)}))

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from calque.cli import show
 from calque.cli.judging import gold
 from calque.errors import SettingsError
+from calque.formats import bare_name
 from calque.progress import Listen, Step
+from calque.views import told_apart
 from calque.web.explorer import Explorer
 from calque.web.live import Stage
 from calque.web.serving import serving
@@ -50,7 +52,7 @@ def watched(command: Align) -> Iterator[Stage | None]:
     if not command.watch:
         yield None
         return
-    stage = Stage()
+    stage = Stage(names=told_apart(bare_name(command.source), bare_name(command.target)))
     with serving(stage) as address:
         command.say(f"watch it at {address}")
         _open(address)

@@ -1,6 +1,6 @@
 """What there is to see in a run, as numbers: `plots` draws them, `web` sends them to the page."""
 
-from calque.views.chosen import names_of, rows_of
+from calque.views.chosen import names_of, rows_of, told_apart
 from calque.views.hubs import Hubs, hubs
 from calque.views.judged import Answer, Band, answers, by_frequency
 from calque.views.pairs import telling, translations
@@ -33,6 +33,7 @@ __all__ = [
     "spectra",
     "starts_of",
     "telling",
+    "told_apart",
     "translations",
     "worth_of_stages",
 ]

@@ -22,6 +22,10 @@ def rows_of(space: Space, words: Sequence[str]) -> list[int]:
 
 def names_of(alignment: Alignment) -> tuple[str, str]:
     """As their files are called, which is shorter than what led to them; told apart where both are called the same."""
-    given = alignment.source.name, alignment.target.name
-    source, target = (bare_name(name) or side for name, side in zip(given, ("source", "target"), strict=True))
+    return told_apart(bare_name(alignment.source.name), bare_name(alignment.target.name))
+
+
+def told_apart(source: str, target: str) -> tuple[str, str]:
+    """Two names that differ, of languages that may have the same one or none."""
+    source, target = source or "source", target or "target"
     return (f"{source} (source)", f"{target} (target)") if source == target else (source, target)

@@ -58,8 +58,7 @@ def _serve_files(app: FastAPI) -> None:
 def _serve_run(app: FastAPI, stage: Stage) -> None:
     @app.get("/api/run")
     def run() -> Response:
-        told: dict[str, Any] = {"state": stage.state}
-        return _json(told if stage.explorer is None else told | stage.explorer.summary())
+        return _json(stage.summary())
 
     @app.get("/api/starts")
     def starts() -> Response:

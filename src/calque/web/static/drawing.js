@@ -18,38 +18,38 @@ function frame(width, height, label) {
   return shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
 }
 
-const LAST = { winner: 2, same: 1 };
+const LAST = { best: 2, same: 1 };
 
-// Every start as a line: its cost, turn by turn. The crowd first, so that the winner lies on top.
-export function searchPicture(starts) {
-  const [width, height, left, bottom] = [640, 320, 44, 34];
+// Every start as a line: its cost, turn by turn. The crowd first, so that the best lies on top. `best` is what to call it.
+export function searchPicture(starts, best) {
+  const [width, height, left, top, bottom] = [640, 320, 44, 24, 34];
   const picture = frame(width, height, `The cost of ${starts.length} starts over their turns`);
   const costs = starts.flatMap((each) => [...each.path, each.cost]);
   if (!costs.length) return picture;
   const turns = Math.max(2, ...starts.map((each) => each.path.length));
   const [low, high] = [Math.min(...costs), Math.max(...costs, Math.min(...costs) + 1e-6)];
   const x = (turn) => left + ((width - left - 90) * turn) / (turns - 1);
-  const y = (cost) => 8 + ((height - bottom - 8) * (high - cost)) / (high - low);
-  picture.append(shape("path", { class: "axis", d: `M${left} 8V${height - bottom}H${width - 84}` }));
+  const y = (cost) => top + ((height - bottom - top) * (high - cost)) / (high - low);
+  picture.append(shape("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - 84}` }));
   for (const cost of [low, (low + high) / 2, high]) {
     picture.append(shape("text", { x: left - 6, y: y(cost) + 4, "text-anchor": "end" }, cost.toFixed(2)));
   }
   picture.append(shape("text", { x: (left + width - 90) / 2, y: height - 8, "text-anchor": "middle" }, "turn"));
-  picture.append(shape("text", { x: left + 6, y: 18 }, "cost"));
-  const ordered = [...starts].sort((one, other) => (LAST[one.role] ?? 0) - (LAST[other.role] ?? 0));
+  picture.append(shape("text", { x: left, y: 12 }, "cost"));
+  const cheapest = starts.reduce((one, other) => (other.cost < one.cost ? other : one));
+  const named = starts.find((each) => each.role === "winner") ?? cheapest;
+  const kindOf = (each) => (each === named ? "best" : each.role === "same" ? "same" : "crowd");
+  const ordered = [...starts].sort((one, other) => (LAST[kindOf(one)] ?? 0) - (LAST[kindOf(other)] ?? 0));
   for (const each of ordered) {
     const path = each.path.length > 1 ? each.path : [each.cost, each.cost];
     const line = path.map((cost, turn) => `${turn ? "L" : "M"}${x(turn).toFixed(1)} ${y(cost).toFixed(1)}`).join("");
-    const kind = each.role in LAST ? each.role : "crowd";
+    const kind = kindOf(each);
     const drawn = shape("path", { class: `start ${kind}`, d: line });
-    drawn.append(shape("title", {}, `start ${each.number}, ${each.kind}: cost ${each.cost.toFixed(3)} (${each.role})`));
+    drawn.append(shape("title", {}, `start ${each.number}, ${each.kind}: cost ${each.cost.toFixed(3)} (${each === named ? best : each.role})`));
     const end = shape("circle", { class: `end ${kind}`, cx: x(path.length - 1), cy: y(each.cost), r: kind === "crowd" ? 2 : 4 });
     picture.append(drawn, end);
   }
-  const best = starts.reduce((one, other) => (other.cost < one.cost ? other : one));
-  const named = starts.find((each) => each.role === "winner") ?? best;
-  const word = named.role === "winner" ? "winner" : "best so far";
-  picture.append(shape("text", { x: width - 82, y: Math.min(height - bottom, y(named.cost) + 4) }, word));
+  picture.append(shape("text", { x: width - 82, y: Math.min(height - bottom, y(named.cost) + 4) }, best));
   return picture;
 }
 
@@ -68,8 +68,8 @@ export function bandsPicture(bands) {
     bar.append(shape("title", {}, `ranks ${band.first} to ${band.last}: ${band.right} of ${band.asked}`));
     picture.append(shape("rect", { class: "whole", x, y: y(1), width: w, height: y(0) - y(1) }), bar);
     picture.append(shape("text", { x: x + w / 2, y: y(share) - 3, "text-anchor": "middle" }, `${Math.round(100 * share)}`));
-    picture.append(shape("text", { x: x + w / 2, y: height - 22, "text-anchor": "middle" }, `–${band.last}`));
+    picture.append(shape("text", { x: x + w / 2, y: height - 22, "text-anchor": "middle" }, `≤ ${band.last}`));
   });
-  picture.append(shape("text", { x: (left + width) / 2, y: height - 5, "text-anchor": "middle" }, "frequency rank"));
+  picture.append(shape("text", { x: (left + width) / 2, y: height - 5, "text-anchor": "middle" }, "frequency rank, the most frequent words on the left"));
   return picture;
 }

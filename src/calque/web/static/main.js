@@ -29,7 +29,7 @@ async function look(side, { word, row }, kept = false) {
 }
 
 function show(told, kept) {
-  byId("message").hidden = true;
+  byId("message").hidden = byId("hint").hidden = true;
   byId("answer").hidden = false;
   Object.assign(state, { side: told.side, row: told.row });
   document.querySelector(`input[name=side][value=${told.side}]`).checked = true;
@@ -152,14 +152,18 @@ function noteOnMap() {
 
 // ---- filling the page
 
-function fill(run) {
-  Object.assign(NAMES, run.names);
-  document.title = `${run.names.source} → ${run.names.target} – calque`;
+function call(names) {
+  Object.assign(NAMES, names);
+  document.title = `${names.source} → ${names.target} – calque`;
   for (const side of ["source", "target"]) {
-    byId(`${side}-name`).textContent = run.names[side];
-    for (const each of document.querySelectorAll(`.${side}-name`)) each.textContent = run.names[side];
-    byId("errors-side").querySelector(`[value=${side}]`).textContent = run.names[side];
+    byId(`${side}-name`).textContent = names[side];
+    for (const each of document.querySelectorAll(`.${side}-name`)) each.textContent = names[side];
+    byId("errors-side").querySelector(`[value=${side}]`).textContent = names[side];
   }
+}
+
+function fill(run) {
+  call(run.names);
   byId("verdict").textContent = byId("verdict-word").textContent = run.verdict;
   byId("verdict").className = `badge ${run.verdict}`;
   byId("facts").textContent = `${run.words.source} and ${run.words.target} words; recipe ${run.recipe}, seed ${run.seed}, ${run.seconds} s`;
@@ -168,16 +172,17 @@ function fill(run) {
   byId("errors-known").hidden = !run.lexicon;
 }
 
-async function fillSearch() {
+async function fillSearch(best) {
   const starts = await askJson("/api/starts");
   const told = starts.length
-    ? "Every line is a start: what its map cost, turn by turn. Grey: the crowd that ended elsewhere; solid and thick: the winner; dashed: others that found the same map."
+    ? `Every line is a start: what its map cost, turn by turn. Grey: the crowd that ended elsewhere; solid and thick: the ${best}; dashed: others that found the same map.`
     : "The log of this run tells of no starts.";
   byId("search-caption").textContent = told;
-  byId("search-picture").replaceChildren(...(starts.length ? [searchPicture(starts)] : []));
+  byId("search-picture").replaceChildren(...(starts.length ? [searchPicture(starts, best)] : []));
 }
 
 async function explore(run) {
+  document.querySelector("main").classList.remove("live");
   byId("live-panel").hidden = true;
   byId("words-panel").hidden = false;
   document.querySelector("[role=tablist]").hidden = false;
@@ -188,16 +193,28 @@ async function explore(run) {
   byId("moved").disabled = Boolean(words.why_not);
   byId("map-note").dataset.before = words.why_not;
   noteOnMap();
-  await Promise.all([fillSearch(), run.lexicon ? errors.load() : null]);
+  await Promise.all([fillSearch(run.verdict === "failed" ? "cheapest" : "winner"), run.lexicon ? errors.load() : null]);
   await recall(location.hash.slice(1));
   document.body.dataset.ready = "yes";
 }
 
 // ---- a run under way
 
-const SEARCHES = ["search", "wider search", "judge"];
+const SEARCHES = { search: "Searching", "wider search": "Searching wider", judge: "Judging" };
+const AFTERWARDS = { "second look": "Looking again at the best starts", alternate: "Aligning", refine: "Refining", contrast: "Contrasting" };
 
-function watch() {
+function tellStep(step, starts) {
+  const searching = step.stage in SEARCHES;
+  const doing = SEARCHES[step.stage] ?? AFTERWARDS[step.stage] ?? step.stage;
+  byId("live-head").textContent = `${doing}: ${searching ? "start" : "step"} ${step.number} of ${searching ? "at most " : ""}${step.total}`;
+  Object.assign(byId("live-bar"), { max: step.total, value: step.number });
+  const best = starts.length ? `The best of ${starts.length} starts costs ${Math.min(...starts.map((each) => each.cost)).toFixed(3)}.` : "";
+  byId("live-told").textContent = searching || !starts.length ? best : `${best} The run goes on from there.`;
+}
+
+function watch(names) {
+  call(names);
+  document.querySelector("main").classList.add("live");
   for (const each of TABS) byId(`${each}-panel`).hidden = true;
   document.querySelector("[role=tablist]").hidden = true;
   byId("words-panel").hidden = true;
@@ -206,13 +223,11 @@ function watch() {
   const source = new EventSource("/api/events");
   source.addEventListener("step", (event) => {
     const step = JSON.parse(event.data);
-    if (SEARCHES.includes(step.stage)) {
+    if (step.stage in SEARCHES) {
       starts.push({ number: starts.length + 1, kind: step.kind ?? "", cost: step.cost, path: step.path ?? [], role: "so far" });
-      byId("live-picture").replaceChildren(searchPicture(starts));
+      byId("live-picture").replaceChildren(searchPicture(starts, "best so far"));
     }
-    byId("live-head").textContent = `${step.stage}: ${step.number} of at most ${step.total}`;
-    const best = starts.length ? `; the best of ${starts.length} starts costs ${Math.min(...starts.map((each) => each.cost)).toFixed(3)}` : "";
-    byId("live-told").textContent = `The run is under way${best}.`;
+    tellStep(step, starts);
   });
   source.addEventListener("over", async () => {
     source.close();
@@ -240,7 +255,7 @@ async function begin() {
     if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); byId("search").focus(); byId("search").select(); }
   });
   const run = await askJson("/api/run");
-  await (run.state === "running" ? watch() : explore(run));
+  await (run.state === "running" ? watch(run.names) : explore(run));
 }
 
 begin().catch((error) => { byId("message").textContent = error.message; byId("message").hidden = false; });

@@ -108,7 +108,7 @@ export class WordMap {
     context.globalAlpha = 1;
     this.paintMarked(context, colours, taken);
     context.font = "12px system-ui, sans-serif";
-    for (const side of ["target", "source"]) this.paintLabels(context, side, colours, taken);
+    this.paintLabels(context, colours, taken);
     this.canvas.dataset.frame = (performance.now() - began).toFixed(1);
     this.canvas.dataset.drawn = String(this.at.source.length / 2 + this.at.target.length / 2);
   }
@@ -126,24 +126,28 @@ export class WordMap {
     }
   }
 
-  paintLabels(context, side, colours, taken) {
-    let left = LABELS;
-    let tries = 40 * LABELS;
-    this.points(side, (x, y, row) => {
-      const word = this.words[side][row];
-      if (this.free(context, word, x, y, taken)) {
+  // The most frequent words in sight, of both languages in turn, as long as there is room.
+  paintLabels(context, colours, taken) {
+    const [ours, theirs] = ["source", "target"].map((side) => {
+      const seen = [];
+      this.points(side, (x, y, row) => seen.push([side, this.words[side][row], x, y]) === 40 * LABELS);
+      return seen;
+    });
+    let left = 2 * LABELS;
+    for (let place = 0; left > 0 && place < Math.max(ours.length, theirs.length); place += 1) {
+      for (const [side, word, x, y] of [ours[place], theirs[place]].filter(Boolean)) {
+        if (!this.free(context, word, x, y, taken)) continue;
         this.paintWord(context, word, x, y, colours[side], colours.ground);
         left -= 1;
       }
-      tries -= 1;
-      return left === 0 || tries === 0;
-    });
+    }
   }
 
-  // Whether a word can stand there without touching another; if so, its cells are taken.
+  // Whether a word can stand there without touching another or the edge; if so, its cells are taken.
   free(context, word, x, y, taken) {
     const cells = [];
     const width = Math.min(220, context.measureText(word).width + 10);
+    if (x + width > this.canvas.clientWidth) return false;
     for (let across = Math.floor((x + 2) / 12); across <= Math.floor((x + width) / 12); across += 1) {
       for (let down = Math.floor((y - 8) / 12); down <= Math.floor((y + 6) / 12); down += 1) cells.push(`${across},${down}`);
     }
@@ -210,6 +214,13 @@ export class WordMap {
     this.changed();
   }
 
+  // What the keys zoom about: the word that was looked up, where it is in sight.
+  middle() {
+    const place = this.marked && this.place(this.marked.side, this.marked.row);
+    const [x, y] = place ? this.toScreen(place) : [-1, -1];
+    return x > 0 && y > 0 && x < this.canvas.clientWidth && y < this.canvas.clientHeight ? [x, y] : [];
+  }
+
   pan(across, down) {
     this.view.x -= across / this.pixels;
     this.view.y += down / this.pixels;
@@ -217,6 +228,7 @@ export class WordMap {
   }
 
   changed() {
+    this.hover.hidden = true;
     this.draw();
     this.canvas.dispatchEvent(new Event("view"));
   }
@@ -274,8 +286,8 @@ export class WordMap {
     const moves = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] };
     if (!this.at || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key in moves) this.pan(...moves[event.key]);
-    else if (event.key === "+" || event.key === "=") this.zoom(1.4);
-    else if (event.key === "-") this.zoom(1 / 1.4);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.4, ...this.middle());
+    else if (event.key === "-") this.zoom(1 / 1.4, ...this.middle());
     else if (event.key === "0") { this.whole(); this.changed(); } else return;
     event.preventDefault();
   }
