@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DOTS, NAMED = 1000, 16
+DOTS, NAMED, NAMED_STACKED = 1000, 16, 11
 STACKED = 5.0
 """Inches: below that the panels stand above each other."""
 TARGET_INK = "#a34700"
@@ -79,7 +79,8 @@ def _chosen(scene: Scene) -> dict[int, int]:
 
 def _spread(scene: Scene, low: Tensor, high: Tensor) -> dict[int, int]:
     """Translations all over the plane: each the one that is farthest from those before it."""
-    found = telling(scene.alignment, NAMED)
+    most = NAMED_STACKED if scene.width < STACKED else NAMED
+    found = telling(scene.alignment, most)
     if not found:
         raise SettingsError("no frequent words of this run are each other's translations; choose some with --words")
     rows, targets = torch.tensor(list(found)), torch.tensor(list(found.values()))
@@ -96,7 +97,7 @@ def _spread(scene: Scene, low: Tensor, high: Tensor) -> dict[int, int]:
     else:
         at = places.at
     taken, apart = [0], torch.cdist(at, at[:1])[:, 0]
-    while len(taken) < min(NAMED, len(rows)):
+    while len(taken) < min(most, len(rows)):
         taken.append(int(apart.argmax()))
         apart = torch.minimum(apart, torch.cdist(at, at[taken[-1:]])[:, 0])
     return {int(rows[each]): int(targets[each]) for each in taken}
