@@ -12,14 +12,16 @@ help:
 	@echo "make bench   measure accuracy, verdicts and time in some minutes; FULL=1 for all of it, in hours"
 
 .venv/ready: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "calque needs Python 3.10 or newer; set PYTHON=")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "calque needs Python 3.10 or newer; set PYTHON=")'
+	@$(PYTHON) -m venv .venv
+	@echo "setting up .venv: a minute or two"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
 
 demo: .venv/ready
-	$(BIN)/calque demo --output runs/demo
+	@$(BIN)/calque demo --output runs/demo
+	@echo "now try: $(BIN)/calque translate runs/demo impressora, or $(BIN)/calque explore runs/demo"
 
 test: lint unit
 
@@ -35,7 +37,7 @@ unit: .venv/ready
 
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "site/index.html"
+	@echo "site/index.html; with search, which wants a server: python3 -m http.server --directory site"
 
 pictures: .venv/ready
 	@tools/get_browser.sh

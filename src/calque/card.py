@@ -122,6 +122,8 @@ def _cell(text: str) -> str:
 
 _USE = """## Use
 
+In the folder that holds this one:
+
 ```sh
 calque translate {name} {word}
 calque lexicon {name} -o lexicon.tsv
@@ -150,6 +152,8 @@ _FILES = """## Files
 | `stages.safetensors`, `log.jsonl` | the maps after each stage, and every step, where the method tells them |"""
 
 _FAMILY_USE = """## Use
+
+In the folder that holds this one:
 
 ```sh
 calque lexicon {name} --pair {one}-{two} -o lexicon.tsv

@@ -18,7 +18,7 @@ from calque.space import Space
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "src" / "calque" / "sample"
-DIMENSION, BLUR, TAUGHT = 16, 0.1, 150
+DIMENSION, BLUR = 16, 0.1
 STEMS = (
     "cas perr gat mes sill libr pap agu fueg tierr luz noch dia sol lun man pie ojo boc nariz calle ciud puert vent "
     "coch tren avion barc mar rio mont bosq flor arbol fruta pan queso vino sal azuc"
@@ -39,12 +39,8 @@ def make(folder: Path) -> None:
 
 
 def _sample(folder: Path) -> None:
-    for name in ("pt.vec.gz", "en.vec.gz", "pt.counts.txt", "en.counts.txt"):
+    for name in ("pt.vec.gz", "en.vec.gz"):
         shutil.copy(SAMPLE / name, folder / name)
-    shutil.copy(SAMPLE / "pt-en.tsv", folder / "gold.tsv")
-    lines = (SAMPLE / "pt-en.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "known.tsv").write_text("".join(lines[:TAUGHT]), encoding="utf-8")
-    (folder / "held-out.tsv").write_text("".join(lines[TAUGHT:]), encoding="utf-8")
     (folder / "src").symlink_to(ROOT / "src")
 
 

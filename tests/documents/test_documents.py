@@ -38,6 +38,8 @@ START = "calque align pt.vec.gz en.vec.gz -o pt-en"
 """What makes the run that most pages go on from."""
 ENTRY = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
 ELSEWHERE = {
+    "python3 -m venv env": "pip is only asked whether it could install, so there is nothing to keep apart",
+    ". env/bin/activate": "as above",
     "pip install notebook": "is no business of ours",
     "jupyter notebook docs/tour.ipynb": "opens a window; tests/test_site.py runs the notebook",
     "ray start --head --port 6379": "leaves a server on this machine",
@@ -177,8 +179,8 @@ class Reader:
             return _shell(["make", "--dry-run", *rest], ROOT)
         if first == "pip":
             return _installable(rest)
-        assert first in ("cp", "head"), f"nobody knows how to run {command!r}"
-        return _shell([first, *rest], Path.cwd())
+        assert first in ("cp", "head", "tail"), f"nobody knows how to run {command!r}"
+        return _shell(["sh", "-c", command], Path.cwd())
 
 
 def first_of(arguments: list[str]) -> str:
