@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import arg
+from tyro.conf import Positional, arg
 
+Run = Annotated[Positional[Path], arg(metavar="RUN")]
+File = Annotated[Path | None, arg(metavar="FILE")]
+Number = Annotated[int | None, arg(metavar="N")]
 Output = Annotated[Path, arg(aliases=["-o"], metavar="PATH")]
 Device = Literal["auto", "cpu", "cuda"]
 

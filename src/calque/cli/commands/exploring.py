@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
-from calque.cli.commands.common import Common
+from calque.cli.commands.common import Common, File, Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explore(Common):
     """Open a run as a page in the browser, on this machine alone, until Ctrl-C."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
-    lexicon: Path | None = None
+    lexicon: File = None
     """Lines of 'source<TAB>target', to see where the run errs. It changes nothing else."""
     pair: Annotated[str, arg(metavar="A-B")] = ""
     """Which two languages, of a run that 'calque align-many' made."""

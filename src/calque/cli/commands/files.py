@@ -8,20 +8,20 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Common, Reads
+from calque.cli.commands.common import Common, File, Number, Reads
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Reads):
     """Say what is in a vector file, and what is wrong with it."""
 
-    file: Positional[Path]
+    file: Annotated[Positional[Path], arg(metavar="FILE")]
     """A vector file of any known format."""
-    limit: int | None = None
+    limit: Number = None
     """Read only so many words."""
-    format: str | None = None
+    format: Annotated[str | None, arg(metavar="NAME")] = None
     """The format, where it is not recognised by content."""
-    words: Path | None = None
+    words: File = None
     """The word list of a bare .npy array."""
 
     def run(self) -> int:
@@ -39,11 +39,11 @@ class Convert(Reads):
     """A vector file of any known format."""
     output: Annotated[Positional[Path], arg(metavar="OUT")]
     """The file to write; its suffix tells the format: .vec .bin .glove .npz .npy .safetensors, with .gz for text."""
-    limit: int | None = None
+    limit: Number = None
     """Keep only so many words."""
-    format: str | None = None
+    format: Annotated[str | None, arg(metavar="NAME")] = None
     """The format of IN, where it is not recognised by content."""
-    words: Path | None = None
+    words: File = None
     """The word list of a bare .npy array."""
     overwrite: bool = False
     """Replace OUT if it is there."""

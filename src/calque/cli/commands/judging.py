@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
-from calque.cli.commands.common import Common
+from calque.cli.commands.common import Common, File, Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Common):
     """Score a run against a lexicon: accuracy@k in both directions, with coverage."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
     lexicon: Path
     """Lines of 'source<TAB>target'; several right answers a word are allowed."""
-    lexicon_back: Path | None = None
+    lexicon_back: File = None
     """Lines of 'target<TAB>source' for the reverse direction; without it, the lexicon reversed."""
     retrieval: str = "nn,csls"
     """Any of nn, csls, isf, separated by commas."""
@@ -41,7 +41,7 @@ class Evaluate(Common):
 class Similarity(Common):
     """Compare a run with human judgements of similarity: Pearson and Spearman, with coverage."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
     pairs: Path
     """Lines of 'source word<TAB>target word<TAB>score'."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Common, Device, Output, Reads
+from calque.cli.commands.common import Common, Device, File, Number, Output, Reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,25 +33,25 @@ class Demo(Common):
 class Align(Reads):
     """Find maps between two files of word vectors, in both directions, and judge whether they can be trusted."""
 
-    source: Positional[Path]
+    source: Annotated[Positional[Path], arg(metavar="SRC")]
     """Vectors of the language to translate from, most frequent word first."""
-    target: Positional[Path]
+    target: Annotated[Positional[Path], arg(metavar="TGT")]
     """Vectors of the language to translate to."""
     output: Output
     """Where to write the run folder."""
     recipe: str = "default"
     """A name from 'calque recipes', or the path of a .toml file."""
-    lexicon: Path | None = None
+    lexicon: File = None
     """Word pairs, for recipes that learn from them. The default recipe does not."""
     seed: int = 0
     """The same seed on the same device gives the same maps."""
-    limit: int | None = None
+    limit: Number = None
     """Read only so many words of each file."""
     device: Device = "auto"
     """auto takes the GPU where there is one."""
-    source_counts: Path | None = None
+    source_counts: File = None
     """Lines of 'word count' for the source: frequencies help where the two texts are alike."""
-    target_counts: Path | None = None
+    target_counts: File = None
     """The same for the target."""
     watch: bool = False
     """Follow the search on a page in the browser while it happens; the page then stays until Ctrl-C (extra 'web')."""
@@ -79,7 +79,7 @@ class AlignMany(Reads):
     """How pairs are aligned: a name from 'calque recipes', or the path of a .toml file."""
     seed: int = 0
     """The same seed on the same device gives the same maps."""
-    limit: int | None = None
+    limit: Number = None
     """Read only so many words of each file."""
     device: Device = "auto"
     """auto takes the GPU where there is one."""

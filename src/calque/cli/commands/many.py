@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Common, Device, Reads
+from calque.cli.commands.common import Common, Device, Number, Reads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Reproduce(Reads):
     """What the table shows; both are measured, and the paper used nn."""
     device: Device = "auto"
     """auto takes the GPU where there is one."""
-    workers: int | None = None
+    workers: Number = None
     """So many runs at once, by Ray; 0, or nothing: one after the other in this process."""
     address: Annotated[str, arg(metavar="HOST:PORT")] = ""
     """A Ray cluster to run on instead of this machine; 'auto' for the one that this machine belongs to."""
@@ -62,7 +62,7 @@ class Sweep(Reads):
     """A TOML file with spaces, pairs, recipes, seeds and lexicons; docs/sweep.md says how to write one."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIR")]
     """Where the table and finished runs go; a sweep that was begun there goes on."""
-    workers: int | None = None
+    workers: Number = None
     """So many runs at once; as many as fit without it. 0: one after the other, in this process, without Ray."""
     address: Annotated[str, arg(metavar="HOST:PORT")] = ""
     """A Ray cluster to run on instead of this machine; 'auto' for the one that this machine belongs to."""

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
-from calque.cli.commands.common import Common
+from calque.cli.commands.common import Common, File, Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plot(Common):
     """Draw a run: before and after, the search, convergence, hubs, accuracy by frequency, spectra, the plan."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIR")] = None
     """Where to put the pictures; without it RUN/figures, where earlier ones are replaced."""
@@ -25,7 +25,7 @@ class Plot(Common):
     """Any of png, svg, pdf, separated by commas."""
     words: str = ""
     """Source words to show in 'words' and 'plan', separated by commas."""
-    lexicon: Path | None = None
+    lexicon: File = None
     """Lines of 'source<TAB>target', for accuracy. The run has not used it, and does not now."""
     pair: Annotated[str, arg(metavar="A-B")] = ""
     """Which two languages, of a run that 'calque align-many' made."""

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Common, Output
+from calque.cli.commands.common import Common, File, Output, Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Translate(Common):
     """Translate words with a run."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
     words: Annotated[Positional[tuple[str, ...]], arg(metavar="WORD")]
     """Words to translate; '-' reads them from stdin, one a line."""
@@ -27,7 +27,7 @@ class Translate(Common):
     """nn, csls or isf."""
     pair: Annotated[str, arg(metavar="A-B")] = ""
     """Which two languages, of a run that 'calque align-many' made."""
-    vectors: Path | None = None
+    vectors: File = None
     """A fastText .bin of the language asked, for words that the run has not seen."""
 
     def run(self) -> int:
@@ -41,7 +41,7 @@ class Translate(Common):
 class MakeLexicon(Common):
     """Write the dictionary that a run implies, with confidences."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """Where to write 'source<TAB>target<TAB>confidence'; stdout without it."""
@@ -65,7 +65,7 @@ class MakeLexicon(Common):
 class Export(Common):
     """Write both languages, or all of a family, as vectors of one shared space."""
 
-    folder: Annotated[Positional[Path], arg(metavar="RUN")]
+    folder: Run
     """A run folder."""
     output: Output
     """The folder to make, with source.* and target.* in it, or a file for each language of a family."""
