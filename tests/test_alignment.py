@@ -358,15 +358,39 @@ def test_the_card_shows_words_at_even_steps_with_their_best_translations(alignme
 
 
 @pytest.mark.parametrize(
-    ("word", "shown"),
-    [("<b>x</b>|`y`", r"\<b\>x\</b\>\|\`y\`"), ("\udce9t\n", "\ufffdt\ufffd"), ("a_b*c*", r"a\_b\*c\*")],
+    ("word", "shown", "typed"),
+    [
+        ("<b>x</b>|`y`", r"\<b\>x\</b\>\|\`y\`", "WORD"),
+        ("\udce9t\n", "\ufffdt\ufffd", "WORD"),
+        ("a_b*c*", r"a\_b\*c\*", "'a_b*c*'"),
+        ("http://www.x.de", r"http\://www\.x.de", "http://www.x.de"),
+        ("-k", "-k", "WORD"),
+        ("\u202eabc", "\ufffdabc", "WORD"),
+    ],
 )
-def test_words_in_a_card_are_text_and_never_markup(word, shown):
+def test_words_in_a_card_are_text_and_never_markup(word, shown, typed):
     config = {**RECORD.as_json(), "verdict": {"label": "failed", "reasons": ["none"]}}
     card = model_card(config, "it's", [(word, word, 0.5)])
     assert f"| {shown} | {shown} | 0.500 |" in card
-    assert "calque translate 'it'\"'\"'s' WORD\n" in card
+    assert f"calque translate 'it'\"'\"'s' {typed}\n" in card
     assert "Do not use it" in card
+
+
+def test_names_and_notes_in_a_card_are_text_too():
+    told = {**RECORD.as_json(), "notes": ["of <script>.tsv"], "verdict": {"label": "failed", "reasons": ["none"]}}
+    told["recipe"] = {"name": "mine\n\n# more"}
+    card = model_card(told, "-<b>")
+    assert card.startswith(r"# -\<b\>: an alignment")
+    assert r"- of \<script\>.tsv" in card
+    assert "\n# more" not in card
+    assert "calque translate './-<b>' WORD" in card
+
+
+def test_a_lexicon_ends_where_somebody_asks_to_stop():
+    alignment = made()
+    assert alignment.lexicon(stopped=lambda: False) == alignment.lexicon()
+    with pytest.raises(RunError, match="asked to stop"):
+        alignment.lexicon(stopped=lambda: True)
 
 
 def test_a_card_without_notes_has_no_heading_for_them(tmp_path):

@@ -18,6 +18,7 @@ from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
 from calque.induced import CONSIDERED, Choices, Entry, judged
 from calque.lookup import Candidate, Translation, similar
 from calque.maps import LinearMap, map_from
+from calque.progress import never
 from calque.retrieval import Neighbours, find, neighbours
 from calque.side import Milestone, Side, map_space, map_subwords
 from calque.space import Space
@@ -25,6 +26,8 @@ from calque.verdict import Verdict, verdict_from
 
 STAGES = "stages.safetensors"
 """Where a run folder keeps the maps of its earlier stages."""
+AT_ONCE = 2048
+"""So many words are asked about between two looks at whether to stop."""
 EXAMPLES, EXAMPLES_AMONG = 12, 1200
 """So many translations stand in the model card, of words at even steps among so many."""
 Array = TypeVar("Array")
@@ -138,11 +141,12 @@ class Alignment:
             self.penalties[retrieval, back] = find(retrieval).penalty(asking.vectors, asked.vectors)
         return self.penalties[retrieval, back]
 
-    def lexicon(self, every: bool = False) -> list[Entry]:
-        """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best."""
-        there, back = (
-            Choices.of(self.neighbours(self.spaces(back)[0].vectors, CONSIDERED, back)) for back in (False, True)
-        )
+    def lexicon(self, every: bool = False, stopped: Callable[[], bool] = never) -> list[Entry]:
+        """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best.
+
+        RunError where it was ``stopped`` before the end.
+        """
+        there, back = (self._choices(back, stopped) for back in (False, True))
         confidence, mutual = judged(there, back)
         return [
             Entry(word, self.target.words[row], sure, both)
@@ -151,6 +155,14 @@ class Alignment:
             )
             if both or every
         ]
+
+    def _choices(self, back: bool, stopped: Callable[[], bool]) -> Choices:
+        blocks = []
+        for queries in torch.split(self.spaces(back)[0].vectors, AT_ONCE):
+            if stopped():
+                raise RunError("the lexicon was not finished: somebody asked to stop")
+            blocks.append(Choices.of(self.neighbours(queries, CONSIDERED, back)))
+        return Choices.joined(blocks)
 
     def with_subwords(self, space: Space, back: bool = False) -> Alignment:
         """The same, with the subword model of ``space`` for words that the source (or target) has not seen."""
@@ -174,7 +186,9 @@ class Alignment:
             store.write_lines(folder / "words.source.txt", self.source.words)
             store.write_lines(folder / "words.target.txt", self.target.words)
             store.write_lines(folder / "log.jsonl", [store.one_line(event) for event in self.record.log])
-            store.write_text(folder / "README.md", model_card(_config(self), Path(path).name, _examples(self)))
+            store.write_text(
+                folder / "README.md", model_card(_config(self), Path(path).resolve().name, _examples(self))
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> Alignment:

@@ -17,13 +17,13 @@ def model_card(config: Mapping[str, Any], name: str, examples: Sequence[Example]
     """Of an alignment; ``examples`` are translations that nobody picked."""
     word = next((each for each, *_ in examples if _plain(each)), "WORD")
     return _joined(
-        f"# {name}: an alignment of two word-vector spaces",
+        f"# {_cell(name)}: an alignment of two word-vector spaces",
         "Maps between the word vectors of two languages, both ways, and both vocabularies in one common space. "
         + _sentence(config),
         _verdict(config["verdict"]),
         _examples(examples),
         _USE.format(
-            name=shlex.quote(name),
+            name=_argument(name),
             text=json.dumps(name, ensure_ascii=False),
             word=shlex.quote(word),
             quoted=json.dumps(word, ensure_ascii=False),
@@ -39,13 +39,13 @@ def family_card(config: Mapping[str, Any], name: str) -> str:
     """The same for several languages in one space."""
     languages = config["languages"]
     return _joined(
-        f"# {name}: {len(languages)} word-vector spaces in one",
+        f"# {_cell(name)}: {len(languages)} word-vector spaces in one",
         "Maps between every two of these languages, and one map a language into a space that all share. "
         + _sentence(config),
         _verdict(config["verdict"]),
         _pairs(config["pairs"]),
         _FAMILY_USE.format(
-            name=shlex.quote(name), text=json.dumps(name, ensure_ascii=False), one=languages[0], two=languages[1]
+            name=_argument(name), text=json.dumps(name, ensure_ascii=False), one=languages[0], two=languages[1]
         ),
         _inputs(config["inputs"]),
         _notes(config["notes"]),
@@ -60,13 +60,16 @@ def _joined(*parts: str) -> str:
 def _sentence(config: Mapping[str, Any]) -> str:
     seconds = sum(config["seconds"].values())
     versions = ", ".join(f"{name} {version}" for name, version in config["versions"].items() if name != "calque")
+    recipe = _cell(str(config["recipe"].get("name", "")))
     return (
-        f"Made by calque {config['versions'].get('calque', '')} with the recipe `{config['recipe'].get('name', '')}`, "
+        f"Made by calque {config['versions'].get('calque', '')} with the recipe {recipe}, "
         f"seed {config['seed']}, on {config['device']}, in {seconds:.1f} s"
         f"{f' ({versions})' if versions else ''}. `config.json` has every setting."
     )
 
 
+TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Signs that turn the direction of all that follows."""
 MEANING = {
     "aligned": "Starts that know nothing of each other found this map, and it stands clear of the others: use it.",
     "doubtful": "Something speaks for this map, but not enough: look at words that you know before you use it.",
@@ -106,18 +109,24 @@ def _inputs(inputs: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return "## Notes\n\n" + "\n".join(f"- {note}" for note in notes) if notes else ""
+    return "## Notes\n\n" + "\n".join(f"- {_cell(note)}" for note in notes) if notes else ""
 
 
 def _plain(word: str) -> bool:
-    """Whether a word can stand in a command as it is."""
-    return bool(word) and not word.startswith("-") and all(unicodedata.category(each)[0] in "LMN" for each in word)
+    """Whether a word can stand in a command, in quotes if need be."""
+    return bool(word) and not word.startswith("-") and all(each.isprintable() and each != "`" for each in word)
+
+
+def _argument(name: str) -> str:
+    """A folder as it is typed; one that begins like a flag is told to be a path."""
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
 def _cell(text: str) -> str:
     """Text as text: nothing in it becomes markup, and what cannot be shown is the sign for that."""
-    shown = "".join("\ufffd" if unicodedata.category(each) in ("Cs", "Cc") else each for each in text)
-    return re.sub(r"([\\`*_\[\]<>|#~&])", r"\\\1", shown)
+    hidden = {each for each in text if unicodedata.category(each) in ("Cs", "Cc")} | TURNING
+    shown = "".join("\ufffd" if each in hidden else each for each in text)
+    return re.sub(r"([\\`*_\[\]<>|#~&$:]|(?<=www)\.)", r"\\\1", shown)
 
 
 _USE = """## Use

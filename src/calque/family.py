@@ -137,7 +137,7 @@ class Family:
             for name, space in self.spaces.items():
                 store.write_lines(folder / words_file(name), space.words)
             store.write_lines(folder / "log.jsonl", [store.one_line(event) for event in self.record.log])
-            store.write_text(folder / "README.md", family_card(config, Path(path).name))
+            store.write_text(folder / "README.md", family_card(config, Path(path).resolve().name))
 
     @classmethod
     def load(cls, path: str | Path) -> Family:

@@ -97,6 +97,7 @@ def test_no_path_leads_to_a_file(page, path):
         {"Host": "127.0.0.1.evil.example:80"},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://[bad"},
         {"Origin": "http://127.0.0.1:1"},
         {"Sec_Fetch_Site": "cross-site"},
         {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "no-cors"},
@@ -109,7 +110,7 @@ def test_another_origin_cannot_ask(page, path, headers):
     assert "expected" in json.loads(body)["error"]
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
 def test_nothing_can_be_changed(page, method):
     assert get(page, "/api/run", method)[0] == 403
 

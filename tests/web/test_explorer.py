@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from calque.alignment import Alignment
-from calque.errors import SettingsError, UnknownWordError
+from calque.errors import RunError, SettingsError, UnknownWordError
 from calque.evaluate import score_translation
 from calque.lexicon import Lexicon
 from calque.views import positions
@@ -102,3 +105,52 @@ def test_the_starts_are_those_of_the_run_and_can_be_told_as_json(explorer, align
 def test_the_lexicon_is_the_one_that_the_command_writes(explorer, alignment):
     lines = b"".join(explorer.lexicon_lines()).decode("utf-8", "surrogateescape").splitlines()
     assert lines == [each.line for each in alignment.lexicon()]
+
+
+def test_it_stays_the_same_run_when_its_folder_goes(folder, gold, tmp_path):
+    place = tmp_path / "run"
+    shutil.copytree(folder, place)
+    one, other = Explorer(place, gold), Explorer(folder, gold)
+    one.prepare()
+    shutil.rmtree(place)
+    assert one.summary() == other.summary()
+    assert one.neighbours("source", 40, 5) == other.neighbours("source", 40, 5)
+    assert one.map_words() == other.map_words()
+    assert list(one.lexicon_lines()) == list(other.lexicon_lines())
+
+
+def test_what_takes_long_keeps_nobody_else_waiting(folder, monkeypatch):
+    opened = Explorer(folder)
+    opened.prepare()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_, **__):
+        begun.set()
+        go_on.wait(20)
+        return []
+
+    monkeypatch.setattr(Alignment, "lexicon", slow)
+    waiting = threading.Thread(target=opened.lexicon_lines)
+    waiting.start()
+    assert begun.wait(20)
+    assert opened.complete("source", "fuente", 1)
+    assert opened.map_places()
+    assert waiting.is_alive()
+    go_on.set()
+    waiting.join(20)
+    assert not waiting.is_alive()
+
+
+def test_a_lexicon_that_nobody_waits_for_any_more_is_given_up(folder):
+    opened = Explorer(folder)
+    opened.closing.set()
+    with pytest.raises(RunError, match="asked to stop"):
+        opened.lexicon_lines()
+
+
+def test_a_lexicon_that_the_run_has_learned_from_is_told_so(folder, gold):
+    opened = Explorer(folder, gold)
+    assert opened.summary()["lexicon"]["learned"] is False
+    taught = {**opened.alignment.record.inputs, "lexicon": {"sha256": gold.digest}}
+    opened.__dict__["alignment"] = replace(opened.alignment, record=replace(opened.alignment.record, inputs=taught))
+    assert opened.summary()["lexicon"]["learned"] is True

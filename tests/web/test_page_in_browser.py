@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,7 +233,7 @@ def test_a_view_can_be_saved_and_opened_again(opened, browser, tmp_path):
     opened.look("fuente0042")
     until(lambda: opened.find("#asked").text == "fuente0042")
     opened.find("#save-view").click()
-    saved = until(lambda: next(iter(Path(tmp_path).glob("*.json")), None))
+    saved = until(lambda: next((each for each in tmp_path.glob("*.json") if each.stat().st_size), None))
     assert "row=" in json.loads(saved.read_text())["state"]
     opened.look("fuente0100")
     until(lambda: opened.find("#asked").text == "fuente0100")
@@ -291,3 +290,55 @@ def test_the_page_follows_a_run_under_way_and_then_explores_it(browser, explorer
         until(lambda: browser.execute_script("return document.body.dataset.ready"))
         assert browser.find_element("css selector", "#verdict").text == explorer.alignment.verdict.label
         assert not browser.find_element("css selector", "#live-panel").is_displayed()
+
+
+@pytest.mark.parametrize("view", ["1e20,0,1", "0,-1e300,1e-300", "0,0,1e300", "1,2", "NaN,0,1"])
+def test_a_view_from_elsewhere_cannot_lead_out_of_sight(browser, page, view):
+    browser.set_window_size(1280, 860)
+    far = Page(browser, f"{page}#row=100&view={view}")
+    until(lambda: far.find("#asked").text == "fuente0100")
+    far.find("#map").send_keys("0")
+    until(lambda: all(len(each) > 50 for each in far.painted()))
+
+
+def test_the_way_to_the_search_box_leaves_the_view(opened, browser):
+    from selenium.webdriver.common.keys import Keys
+
+    opened.look("fuente0042")
+    opened.type("#moved", Keys.HOME)
+    address = until(lambda: "moved=0" in browser.current_url and "row=" in browser.current_url and browser.current_url)
+    opened.type(".skip", Keys.ENTER)
+    assert opened.run("return document.activeElement.id") == "search"
+    assert browser.current_url == address
+    assert opened.find("#moved").get_attribute("value") == "0"
+
+
+def test_an_answer_that_comes_late_does_not_replace_a_later_one(opened):
+    """The first question of each kind is held back until the second is answered."""
+    opened.run(
+        """const fetched = window.fetch; const held = new Set();
+        window.fetch = async (path, ...more) => {
+          const kind = String(path).split('?')[0];
+          if (!held.has(kind)) {
+            held.add(kind); await new Promise((go) => setTimeout(go, 700)); document.body.dataset.late = kind; }
+          return fetched(path, ...more); };"""
+    )
+    opened.look("fuente0042")
+    opened.look("fuente0100")
+    until(lambda: opened.run("return document.body.dataset.late") == "/api/neighbours")
+    opened.find("#tab-errors").click()
+    told = opened.find("#errors-sum").text
+    opened.find("#errors-retrieval option:nth-child(2)").click()
+    opened.find("#errors-retrieval option:nth-child(1)").click()
+    until(lambda: opened.run("return document.body.dataset.late") == "/api/judged")
+    time.sleep(0.3)
+    assert opened.find("#asked").text == "fuente0100"
+    assert opened.find("#errors-sum").text == told
+
+
+def test_a_view_without_a_word_shows_none(opened, browser):
+    opened.look("fuente0042")
+    until(lambda: "row=" in browser.current_url)
+    opened.run("location.hash = 'moved=1&tab=map'")
+    until(lambda: not opened.find("#answer").is_displayed())
+    assert opened.find("#hint").is_displayed()

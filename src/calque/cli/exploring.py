@@ -91,7 +91,8 @@ def _wait() -> None:
 
 def _open(address: str) -> None:
     if sys.stdout.isatty():
-        webbrowser.open(address)
+        # Of a thread: a browser of the terminal keeps whoever opens it until it is closed.
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 @contextmanager

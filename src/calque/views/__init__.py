@@ -2,7 +2,7 @@
 
 from calque.views.chosen import names_of, rows_of, told_apart
 from calque.views.hubs import Hubs, hubs
-from calque.views.judged import Answer, Band, answers, by_frequency
+from calque.views.judged import Answer, Band, answers, by_frequency, learned_from
 from calque.views.pairs import telling, translations
 from calque.views.plan import PlanOfWords, plan_of
 from calque.views.positions import Positions, Projection, fit_projection, positions
@@ -26,6 +26,7 @@ __all__ = [
     "courses_of",
     "fit_projection",
     "hubs",
+    "learned_from",
     "names_of",
     "plan_of",
     "positions",

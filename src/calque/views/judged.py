@@ -46,6 +46,12 @@ class Band:
         return self.right / self.asked
 
 
+def learned_from(alignment: Alignment, lexicon: Lexicon) -> bool:
+    """Whether the run was taught by these very pairs: judged by them it is flattered."""
+    taught = alignment.record.inputs.get("lexicon", {})
+    return taught.get("sha256") == lexicon.digest
+
+
 def answers(alignment: Alignment, lexicon: Lexicon, back: bool = False, retrieval: str = "csls") -> tuple[Answer, ...]:
     """Every word of the lexicon that can be answered, most frequent first."""
     asking, asked = alignment.spaces(back)

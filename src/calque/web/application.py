@@ -154,8 +154,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _misunderstood(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    name, found = first["loc"][-1], str(first.get("input"))[:40]
-    return _error(f"{name} is {found!r}; expected {str(first['msg']).removeprefix('Input should be ')}", 400)
+    name, found, why = first["loc"][-1], str(first.get("input"))[:40], str(first["msg"])
+    head = "Input should be "
+    return _error(f"{name} is {found!r}; {f'expected {why[len(head) :]}' if why.startswith(head) else why}", 400)
 
 
 async def _wrong(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)

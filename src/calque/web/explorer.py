@@ -17,8 +17,7 @@ from calque.alignment import Alignment
 from calque.errors import SettingsError, UnknownWordError
 from calque.lexicon import Lexicon
 from calque.lookup import OTHER, Lookup
-from calque.streaming import StreamedRun, induce
-from calque.views import answers, by_frequency, names_of, positions, starts_of
+from calque.views import answers, by_frequency, learned_from, names_of, positions, starts_of
 
 Kept = TypeVar("Kept")
 Value = dict[str, Any]
@@ -36,14 +35,22 @@ class Explorer:
     def __init__(self, folder: str | Path, lexicon: Lexicon | None = None, shown: int = SHOWN) -> None:
         self.folder, self.lexicon, self.shown = Path(folder), lexicon, shown
         self.lookup = Lookup.open(folder)
+        self.closing = threading.Event()
+        """Set when nobody will wait for an answer any more."""
         self._lock = threading.RLock()
+        self._locks: dict[Hashable, threading.Lock] = {}
         # Products use all cores by themselves: many at once would only be in each other's way.
         self._counting = threading.Lock()
         self._kept: dict[Hashable, Any] = {}
 
     def prepare(self) -> None:
-        """Find out before the first question whether the run and the lexicon are sound."""
+        """Find out before the first question whether the run and the lexicon are sound.
+
+        All of the run is read by then, so that it stays the same one if another takes its folder.
+        """
         self.map_places()
+        for side in SIDES:
+            self.lookup.words(side)
         if self.lexicon is not None:
             for back in (False, True):
                 self.judged(back, "csls")
@@ -61,8 +68,12 @@ class Explorer:
             "recipe": config.recipe.get("name", ""),
             "seed": config.seed,
             "seconds": round(sum(config.seconds.values()), 1),
-            "lexicon": None if self.lexicon is None else {"name": self.lexicon.name, "words": len(self.lexicon)},
+            "lexicon": None if self.lexicon is None else self._told_of(self.lexicon),
         }
+
+    def _told_of(self, lexicon: Lexicon) -> Value:
+        learned = learned_from(self.alignment, lexicon)
+        return {"name": lexicon.name, "words": len(lexicon), "learned": learned}
 
     def starts(self) -> list[Value]:
         """Every start of the search: the picture of the verdict."""
@@ -149,10 +160,9 @@ class Explorer:
         }
 
     def lexicon_lines(self) -> Iterator[bytes]:
-        """The induced dictionary, as `calque lexicon` writes it."""
-        entries = self._kept_once("induced", lambda: induce(StreamedRun.open(self.folder)))
-        for each in entries:
-            yield f"{each.line}\n".encode("utf-8", "surrogateescape")
+        """The induced dictionary, as `calque lexicon` writes it; found before the first line is asked for."""
+        entries = self._kept_once("induced", lambda: self.alignment.lexicon(stopped=self.closing.is_set))
+        return (f"{each.line}\n".encode("utf-8", "surrogateescape") for each in entries)
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -162,6 +172,8 @@ class Explorer:
 
     def _kept_once(self, name: Hashable, make: Callable[[], Kept]) -> Kept:
         with self._lock:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:  # Of its own, so that what takes long keeps nobody else waiting.
             if name not in self._kept:
                 self._kept[name] = make()
             kept: Kept = self._kept[name]

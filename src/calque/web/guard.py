@@ -26,15 +26,23 @@ def refusal(method: str, path: str, headers: Mapping[str, str]) -> str:
     host = headers.get("host", "")
     if _name(host) not in NAMES:
         return f"the host is {host[:80]!r}; expected {' or '.join(NAMES[:2])}: this page is for this machine alone"
-    if method not in ("GET", "HEAD"):
+    if method != "GET":
         return f"the method is {method}; expected GET: nothing here can be changed"
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and _asker(origin) != host:
         return f"the origin is {origin[:80]!r}; expected a page of this server"
     site, arrives = headers.get("sec-fetch-site", "none"), path == "/" and headers.get("sec-fetch-mode") == "navigate"
     if site not in ("none", "same-origin") and not arrives:
         return "the request comes from a page of another origin; expected a page of this server"
     return ""
+
+
+def _asker(origin: str) -> str:
+    """The host and port of an origin; empty where it is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _name(host: str) -> str:

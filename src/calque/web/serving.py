@@ -37,6 +37,8 @@ def serving(stage: Stage, port: int = 0) -> Iterator[str]:
         yield f"http://{HOST}:{opened.getsockname()[1]}/"
     finally:
         stage.closing.set()
+        if stage.explorer is not None:
+            stage.explorer.closing.set()
         server.should_exit = True
         thread.join(2 * PATIENCE)
         opened.close()

@@ -7,7 +7,7 @@ const AT_ONCE = 200;
 
 export class Errors {
   constructor(chosen) {
-    Object.assign(this, { chosen, sort: "rank", falling: false, shown: AT_ONCE, errors: [] });
+    Object.assign(this, { chosen, sort: "rank", falling: false, shown: AT_ONCE, errors: [], loads: 0, of: "source" });
     this.side = document.getElementById("errors-side");
     this.retrieval = document.getElementById("errors-retrieval");
     for (const each of [this.side, this.retrieval]) each.addEventListener("change", () => this.load());
@@ -18,10 +18,18 @@ export class Errors {
   }
 
   async load() {
-    const told = await askJson("/api/judged", { side: this.side.value, retrieval: this.retrieval.value });
+    const [side, number] = [this.side.value, (this.loads += 1)];
+    let told;
+    try {
+      told = await askJson("/api/judged", { side, retrieval: this.retrieval.value });
+    } catch (refusal) {
+      told = { right: 0, asked: 0, bands: [], errors: [], why: refusal.message };
+    }
+    if (number !== this.loads) return; // A later question was asked meanwhile.
+    this.of = side;
     const share = ((100 * told.right) / told.asked).toFixed(1);
-    document.getElementById("errors-sum").textContent = `${told.right} of ${told.asked} right (${share} %)`;
-    document.getElementById("bands").replaceChildren(bandsPicture(told.bands));
+    document.getElementById("errors-sum").textContent = told.why ?? `${told.right} of ${told.asked} right (${share} %)`;
+    document.getElementById("bands").replaceChildren(...(told.why ? [] : [bandsPicture(told.bands)]));
     this.errors = told.errors;
     this.shown = AT_ONCE;
     this.fill();
@@ -52,7 +60,7 @@ export class Errors {
 
   line(each) {
     const word = element("button", { type: "button", class: "word", dir: "auto" }, each.word);
-    word.addEventListener("click", () => this.chosen(this.side.value, { row: each.rank - 1 }));
+    word.addEventListener("click", () => this.chosen(this.of, { row: each.rank - 1 }));
     const cells = [String(each.rank), word, each.found[0], each.right.join(", "), each.place === null ? "–" : String(each.place)];
     return element("tr", {}, ...cells.map((cell) => element("td", { dir: "auto" }, cell)));
   }

@@ -12,6 +12,7 @@ const NAMES = { source: "source", target: "target" };
 const state = { side: "source", row: null, moved: 1, tab: "map", view: null };
 let map;
 let errors;
+let looks = 0; // How many words were asked about: an answer that comes after that of a later question is dropped.
 
 function otherSide(side) { return side === "source" ? "target" : "source"; }
 function sideAsked() { return document.querySelector("input[name=side]:checked").value; }
@@ -20,11 +21,13 @@ function sideAsked() { return document.querySelector("input[name=side]:checked")
 
 async function look(side, { word, row }, kept = false) {
   const parameters = row === undefined ? { side, word } : { side, row };
+  const number = (looks += 1);
   try {
-    show(await askJson("/api/neighbours", parameters), kept);
+    const told = await askJson("/api/neighbours", parameters);
+    if (number === looks) show(told, kept);
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
-    complain(refusal, side, word);
+    if (number === looks) complain(refusal, side, word);
   }
 }
 
@@ -89,9 +92,17 @@ async function recall(text) {
   choose(TABS.includes(kept.get("tab")) ? kept.get("tab") : "map", true);
   const side = kept.get("side") === "target" ? "target" : "source";
   if (/^\d{1,9}$/.test(kept.get("row") ?? "")) await look(side, { row: Number(kept.get("row")) }, true);
-  const [x, y, scale] = (kept.get("view") ?? "").split(",").map(Number);
-  if ([x, y, scale].every(Number.isFinite) && scale > 0) Object.assign(map.view, { x, y, scale });
-  map.draw();
+  else forget();
+  const [x, y, scale] = (kept.get("view") || "none").split(",").map(Number);
+  map.look({ x, y, scale });
+}
+
+function forget() {
+  looks += 1;
+  state.row = null;
+  map.mark(null);
+  byId("answer").hidden = byId("message").hidden = true;
+  byId("hint").hidden = false;
 }
 
 function saveView() {
@@ -152,6 +163,10 @@ function noteOnMap() {
 
 // ---- filling the page
 
+function tellOf(lexicon) {
+  byId("errors-told").textContent = lexicon?.learned ? "The run has learned from this very lexicon, which flatters it." : "The run has not learned from this lexicon.";
+}
+
 function call(names) {
   Object.assign(NAMES, names);
   document.title = `${names.source} → ${names.target} – calque`;
@@ -168,6 +183,7 @@ function fill(run) {
   byId("verdict").className = `badge ${run.verdict}`;
   byId("facts").textContent = `${run.words.source} and ${run.words.target} words; recipe ${run.recipe}, seed ${run.seed}, ${run.seconds} s`;
   byId("reasons").replaceChildren(...[...run.reasons, ...run.notes].map((each) => element("li", {}, each)));
+  tellOf(run.lexicon);
   byId("errors-missing").hidden = Boolean(run.lexicon);
   byId("errors-known").hidden = !run.lexicon;
 }
@@ -250,7 +266,8 @@ async function begin() {
   byId("open-view").addEventListener("change", (event) => { if (event.target.files[0]) openView(event.target.files[0]); event.target.value = ""; });
   for (const each of TABS) byId(`tab-${each}`).addEventListener("click", () => choose(each));
   document.querySelector("[role=tablist]").addEventListener("keydown", tabKey);
-  addEventListener("hashchange", () => recall(location.hash.slice(1)));
+  addEventListener("hashchange", () => { if (document.body.dataset.ready && location.hash.includes("=")) recall(location.hash.slice(1)); });
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("search").focus(); });
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); byId("search").focus(); byId("search").select(); }
   });

@@ -4,6 +4,8 @@ const NEAR = 14; // Pixels within which the pointer finds a word.
 const LABELS = 60;
 const ASIDE = [0, -14, 14, -28, 28]; // Pixels down, tried in turn for the name of a translation.
 
+const within = (scale) => Math.min(4000, Math.max(0.5, scale));
+
 export class WordMap {
   constructor(canvas, hover, chosen) {
     Object.assign(this, { canvas, hover, chosen, moved: 1, marked: null, pending: false });
@@ -145,6 +147,7 @@ export class WordMap {
 
   // Whether a word can stand there without touching another or the edge; if so, its cells are taken.
   free(context, word, x, y, taken) {
+    if (x < 0 || y < 0 || x > this.canvas.clientWidth || y > this.canvas.clientHeight) return false;
     const cells = [];
     const width = Math.min(220, context.measureText(word).width + 10);
     if (x + width > this.canvas.clientWidth) return false;
@@ -205,13 +208,21 @@ export class WordMap {
   }
 
   zoom(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
-    const scale = Math.min(4000, Math.max(0.5, this.view.scale * factor));
+    const scale = within(this.view.scale * factor);
     const [across, down] = [x - this.canvas.clientWidth / 2, y - this.canvas.clientHeight / 2];
     const old = this.pixels;
     this.view.scale = scale;
     this.view.x += across / old - across / this.pixels;
     this.view.y -= down / old - down / this.pixels;
     this.changed();
+  }
+
+  // A view that somebody else has written down: never so far away or so near that nothing is left to see.
+  look({ x, y, scale }) {
+    if (!this.fit || ![x, y, scale].every(Number.isFinite)) return;
+    const near = (value, middle, size) => Math.min(middle + size, Math.max(middle - size, value));
+    this.view = { x: near(x, this.fit.x, this.fit.width), y: near(y, this.fit.y, this.fit.height), scale: within(scale) };
+    this.draw();
   }
 
   // What the keys zoom about: the word that was looked up, where it is in sight.
