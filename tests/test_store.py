@@ -414,3 +414,15 @@ def test_tensors_that_share_memory_are_kept_apart_and_no_other_is_copied(tmp_pat
     apart = store._apart(given)
     assert apart["own"].data_ptr() == given["own"].data_ptr()
     assert apart["whole"].data_ptr() == whole.data_ptr()
+
+
+@pytest.mark.parametrize("line", ["[1]", "5", '{"path": 5}', '{"path": [1, null]}', '{"cost": NaN}', '{"path": ["a"]}'])
+def test_a_log_of_something_else_is_damaged(tmp_path: Path, line: str):
+    (tmp_path / "log.jsonl").write_text(f'{{"stage": "search", "path": [1.5, 1]}}\n{line}\n')
+    with pytest.raises(RunError, match=r"log.jsonl:2: is no step of a run"):
+        store.read_log(tmp_path / "log.jsonl")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path):
+    with pytest.raises(RunError, match="cannot be written"):
+        store.check_free(tmp_path / ("x" * 300), overwrite=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -24,6 +25,13 @@ FORMAT = 1
 
 def check_free(path: Path, overwrite: bool, mark: str = MARK) -> None:
     """Raise RunError where a run cannot be written to ``path``; asked before the work, not after it."""
+    try:
+        _check_free(path, overwrite, mark)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}; choose another name") from error
+
+
+def _check_free(path: Path, overwrite: bool, mark: str) -> None:
     if path.is_symlink() and not path.exists():
         raise RunError(f"{path}: is a link to nothing; remove it, or choose another name")
     if path.exists():
@@ -182,9 +190,27 @@ def check_is_pair(folder: Path, config: Any) -> None:
 def read_log(path: Path) -> tuple[Any, ...]:
     """The events of a log, one JSON object a line."""
     try:
-        return tuple(json.loads(line) for line in read_lines(path))
+        events = tuple(json.loads(line) for line in read_lines(path))
     except ValueError as error:
         raise RunError(f"{path}: is not JSON a line ({error}); the run folder is damaged") from error
+    odd = next((number for number, each in enumerate(events, 1) if not _is_event(each)), None)
+    if odd is not None:
+        raise RunError(f"{path}:{odd}: is no step of a run; the run folder is damaged")
+    return events
+
+
+def _is_event(told: Any) -> bool:
+    """Names with values: of numbers only finite ones, in lists as well."""
+    if not isinstance(told, dict):
+        return False
+    values = [part for each in told.values() for part in (each if isinstance(each, list) else [each])]
+    plain = all(isinstance(each, (str, int, float)) for each in values)
+    return plain and all(math.isfinite(each) for each in values if isinstance(each, float)) and _has_path(told)
+
+
+def _has_path(told: dict[str, Any]) -> bool:
+    path = told.get("path", [])
+    return isinstance(path, list) and all(isinstance(each, (int, float)) for each in path)
 
 
 def read_lines(path: Path) -> list[str]:

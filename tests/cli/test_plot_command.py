@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,8 +40,10 @@ def test_pictures_elsewhere_are_replaced_only_if_asked(calque, refused, run_copy
     [
         (("--figures", "clouds"), "there are: words, search"),
         (("--format", "gif"), "there are: png, svg, pdf"),
+        (("--format", ","), "no format was named"),
+        (("-o", "x" * 300), "cannot be written"),
         (("--words", "nowhere", "--figures", "words"), "is not among the"),
-        (("--width", "100"), "expected 2 to 30 inches"),
+        (("--width", "100"), "expected 3 to 30 inches"),
         (("--figures", "frequency"), "pass --lexicon FILE"),
         (("--lexicon", "nowhere.tsv"), "cannot be read"),
         (("--pair", "a-b"), "holds one pair already"),
@@ -61,3 +65,29 @@ def test_without_matplotlib_it_names_the_extra(refused, run_copy, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without)
     assert "pip install 'calque[plots]'" in refused("plot", run_copy)
+
+
+def test_where_not_all_pictures_can_be_written_none_is(refused, run_copy, monkeypatch, tmp_path):
+    from calque import store
+    from calque.errors import RunError
+
+    write, names = store.write_bytes, []
+
+    def full(path, data):
+        names.append(path.name)
+        if len(names) > 2:
+            raise RunError(f"{path}: cannot be written: No space left on device")
+        write(path, data)
+
+    monkeypatch.setattr(store, "write_bytes", full)
+    assert "No space left" in refused("plot", run_copy, "-o", tmp_path / "pictures")
+    assert len(names) == 3
+
+
+def test_a_backend_that_is_not_there_is_named(run_copy):
+    entry = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
+    environment = {**os.environ, "MPLBACKEND": "nonsense"}
+    told = subprocess.run([*entry, "plot", str(run_copy)], env=environment, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.count("\n") == 1
+    assert "look at $MPLBACKEND" in told.stderr

@@ -169,8 +169,8 @@ def test_what_a_run_cannot_give_is_left_out_with_the_reason(made):
     [
         ({"figures": ["clouds"]}, "there are: words, search"),
         ({"formats": ["gif"]}, "there are: png, svg, pdf"),
-        ({"width": 0.1}, "expected 2 to 30 inches"),
-        ({"width": float("nan")}, "expected 2 to 30 inches"),
+        ({"width": 0.1}, "expected 3 to 30 inches"),
+        ({"width": float("nan")}, "expected 3 to 30 inches"),
     ],
 )
 def test_what_does_not_exist_is_refused_with_the_choices(made, given, words):
@@ -235,3 +235,33 @@ def _notes_of(*words: str) -> tuple[str, ...]:
 def test_bytes_that_are_no_utf8_and_long_words_are_drawn_as_such():
     assert Lettering().plain("\udce9t\x07") == "\ufffdt\ufffd"
     assert Lettering().plain("x" * 300) == "x" * 27 + "…"
+
+
+def test_a_font_that_has_gone_since_is_passed_over(monkeypatch, tmp_path):
+    from matplotlib.font_manager import FontEntry, fontManager
+
+    gone = FontEntry(fname=str(tmp_path / "gone.ttf"), name="Noto Sans Gone", style="normal", weight=400)
+    monkeypatch.setattr(fontManager, "ttflist", [gone, *fontManager.ttflist])
+    assert lettering(["word", "\U0001f9ff"]).families[0] == FIRST
+
+
+def test_a_lexicon_that_the_run_has_learned_from_is_not_called_unused(made, gold):
+    record = replace(made.record, inputs={**made.record.inputs, "lexicon": {"sha256": gold.digest}})
+    titles = [each.get_title() for each in drawn(replace(made, record=record), "convergence", lexicon=gold).axes]
+    assert titles[-1] == "lexicon (learned from it)"
+
+
+def test_a_name_that_begins_with_an_underscore_is_in_the_legend_and_a_long_one_fits(made, gold):
+    named = replace(made, source=replace(made.source, name="_es"), target=replace(made.target, name="c" * 60))
+    for name in ("words", "frequency", "spectra"):
+        (legend,) = drawn(named, name, lexicon=gold).legends
+        assert len(legend.get_texts()) == 2
+        assert all("es" in each.get_text() or "ccc…" in each.get_text() for each in legend.get_texts())
+        box = legend.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= legend.figure.bbox.x1
+
+
+def test_more_words_than_can_be_read_are_refused(made):
+    with pytest.raises(SettingsError, match="expected at most 40"):
+        drawn(made, "plan", words=made.source.words[:41])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from calque import sample, store
 from calque.api import align
 from calque.cli import aligning, live, plotting, show
-from calque.errors import MissingExtraError, SettingsError
+from calque.errors import MissingExtraError, RunError, SettingsError
 from calque.evaluate import score_translation
 from calque.plots import draw
 
@@ -39,10 +39,10 @@ def _pictures(command: Demo, alignment: Alignment) -> list[str]:
     """Before and after, and the search, as files in the run folder."""
     try:
         drawn = draw(alignment, ("words", "search"))
-    except (MissingExtraError, SettingsError) as error:
+        files = plotting.write(drawn, command.output / "figures", replacing=True)
+    except (MissingExtraError, SettingsError, RunError) as error:
         command.say(f"no pictures: {error}")
         return []
-    files = plotting.write(drawn, command.output / "figures", replacing=True)
     return [str(path) for each in files.values() for path in each]
 
 

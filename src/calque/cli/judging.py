@@ -11,6 +11,7 @@ from calque.cli.families import alignment_in
 from calque.errors import RunError, SettingsError
 from calque.evaluate import read_similarity, score_similarity, score_translation
 from calque.lexicon import Lexicon, read_lexicon
+from calque.views import learned_from
 
 if TYPE_CHECKING:
     from calque.cli.commands import Common, Evaluate, Similarity
@@ -21,7 +22,7 @@ def evaluate(command: Evaluate) -> int:
     lexicon = gold(command, command.lexicon, command.strict)
     back = None if command.lexicon_back is None else gold(command, command.lexicon_back, command.strict)
     alignment = alignment_in(command.folder, command.pair)
-    if lexicon.digest == alignment.record.inputs.get("lexicon", {}).get("sha256"):
+    if learned_from(alignment, lexicon):
         command.say(f"{command.lexicon}: the run has learned from these very pairs, which flatters it")
     retrievals = command.retrieval.split(",")
     score = score_translation(alignment, lexicon, back, retrievals, _numbers(command.k))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,17 +41,33 @@ def run(command: Plot) -> int:
 def write(drawn: Drawn, folder: Path, replacing: bool) -> dict[str, list[Path]]:
     """Every picture as a file, none before it is clear that all can be written."""
     files = {name: {form: folder / f"{name}.{form}" for form in each} for name, each in drawn.pictures.items()}
-    there = [path for each in files.values() for path in each.values() if path.exists()]
-    if there and not replacing:
-        raise RunError(f"{there[0]}: is already there; choose another folder, or pass --overwrite to replace it")
+    made = not os.path.lexists(folder)
     try:
+        there = [path for each in files.values() for path in each.values() if path.exists()]
+        if there and not replacing:
+            raise RunError(f"{there[0]}: is already there; choose another folder, or pass --overwrite to replace it")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from error
-    for name, by_format in files.items():
-        for form, path in by_format.items():
-            store.write_bytes(path, drawn.pictures[name][form])
+    written: list[Path] = []
+    try:
+        for name, by_format in files.items():
+            for form, path in by_format.items():
+                store.write_bytes(path, drawn.pictures[name][form])
+                written.append(path)
+    except RunError:
+        _take_back(folder if made else None, [each for each in written if each not in there])
+        raise
     return {name: list(each.values()) for name, each in files.items()}
+
+
+def _take_back(folder: Path | None, files: list[Path]) -> None:
+    """What this command has made: some of the pictures are no use."""
+    for each in files:
+        each.unlink(missing_ok=True)
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _named(text: str) -> list[str]:

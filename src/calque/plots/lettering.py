@@ -80,7 +80,11 @@ def lettering(words: Iterable[str], only: Iterable[str] | None = None) -> Letter
             break
         if (allowed is not None and name not in allowed) or PRETENDING.match(name):
             continue
-        had = {letter for letter in letters if ord(letter) in FT2Font(path).get_charmap()}
+        try:
+            charmap = FT2Font(path).get_charmap()
+        except (OSError, RuntimeError):  # It was there when matplotlib last looked.
+            continue
+        had = {letter for letter in letters if ord(letter) in charmap}
         if had:
             chosen += [] if name == FIRST else [name]
             letters -= had

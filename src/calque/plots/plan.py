@@ -11,14 +11,16 @@ from calque.views import plan_of, telling
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHOSEN = 10
+CHOSEN, MOST = 10, 40
 WRITTEN = 0.05
 """A smaller share is left to the colour alone."""
 
 
 def draw(scene: Scene) -> Figure:
-    """A row a source word, a column a target word; what goes elsewhere is in the name of the row."""
+    """A row a source word, a column a target word; what of a row goes to words that are not shown, is not shown."""
     words = scene.words or _some(scene)
+    if len(words) > MOST:
+        raise SettingsError(f"{len(words)} words were chosen; expected at most {MOST}, of which each can be read")
     found = plan_of(scene.alignment, words)
     figure, (axes,) = sheet(scene, min(3.0, max(0.5, 0.3 + 0.075 * len(words))))
     shares = found.shares.numpy()

@@ -19,6 +19,8 @@ SOURCE, TARGET, CROWD, INK = "#0072B2", "#D55E00", "#9a9a9a", "#222222"
 """Okabe and Ito's blue and vermilion, which all kinds of eyes tell apart; markers and strokes differ as well."""
 WARNING = "#a33b00"
 """In which a figure says that its run is not to be trusted: maps of noise look as tidy as any."""
+LONGEST_NAME = 16
+"""Letters of what a language is called: two of them must stand beside each other in a column."""
 SMALLEST = 6.0
 """Points: no letter is smaller."""
 HOUSE: dict[str, Any] = {
@@ -74,8 +76,13 @@ class Scene:
     @property
     def names(self) -> tuple[str, str]:
         """What to call the two languages."""
-        source, target = names_of(self.alignment)
-        return self.letters.plain(source) or "source", self.letters.plain(target) or "target"
+        source, target = (self._short(each) for each in names_of(self.alignment))
+        return (source, target) if source != target else ("source", "target")
+
+    def _short(self, name: str) -> str:
+        """What fits a legend; matplotlib leaves out of it what begins with an underscore."""
+        plain = self.letters.plain(name).lstrip("_")
+        return plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 1]}…"
 
 
 def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:

@@ -28,7 +28,7 @@ FIGURES: dict[str, Callable[[Scene], Figure]] = {
 }
 UNDATED: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 FORMATS = tuple(UNDATED)
-NARROWEST, WIDEST = 2.0, 30.0
+NARROWEST, WIDEST = 3.0, 30.0
 LETTERED = 20_000
 """Fonts are sought for so many of the most frequent words: no figure names others, unless they are chosen."""
 
@@ -57,12 +57,16 @@ def draw(
         wrong = next((each for each in given if each not in known), None)
         if wrong is not None:
             raise SettingsError(f"no {what} is called {wrong!r}; there are: {', '.join(known)}")
+    if not formats:
+        raise SettingsError(f"no format was named; there are: {', '.join(UNDATED)}")
     if not NARROWEST <= width <= WIDEST:
         raise SettingsError(f"the width is {width:g}; expected {NARROWEST:g} to {WIDEST:g} inches")
     try:
         from matplotlib import style
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots", "a figure") from error
+    except ValueError as error:
+        raise SettingsError(f"matplotlib does not start: {error}; look at $MPLBACKEND and its matplotlibrc") from error
     frequent = (*alignment.source.words[:LETTERED], *alignment.target.words[:LETTERED], *words)
     letters = lettering((*frequent, alignment.source.name, alignment.target.name))
     scene = Scene(alignment, letters, lexicon, tuple(words), width)
