@@ -72,7 +72,8 @@ def _section(name: str, command: type) -> str:
         for each in given
     ]
     head = "| argument | takes | without it | |\n|---|---|---|---|\n"
-    return f"## calque {name} {{ #{name} }}\n\n{summary}\n\n`calque {name} {positional}`\n\n{head}" + "\n".join(rows)
+    typed = f"calque {name} {positional}".strip()
+    return f"## calque {name} {{ #{name} }}\n\n{summary}\n\n`{typed}`\n\n{head}" + "\n".join(rows)
 
 
 def _argument(field: dataclasses.Field[Any], hint: Any, sentence: str) -> Argument:

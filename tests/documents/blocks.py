@@ -56,7 +56,7 @@ def unlike(shown: Sequence[str], told: Sequence[str]) -> str:
     """Where the two part; empty where they do not.
 
     Words and their order must be the same. Numbers may differ by a tenth, since other processors add in another order,
-    and a small whole one by one; seconds are anything.
+    and a small whole one by one, but none is not one; seconds are anything.
     """
     if ANYTHING in shown:
         place = list(shown).index(ANYTHING)
@@ -88,4 +88,6 @@ def _words(line: str) -> list[str]:
 def _near(one: str, other: str) -> bool:
     values = [float(each.replace(",", "")) for each in (one, other)]
     whole = all("." not in each for each in (one, other))
+    if whole and 0.0 in values:
+        return values[0] == values[1]
     return abs(values[0] - values[1]) <= max(1.0 if whole else 0.03, 0.1 * max(values))

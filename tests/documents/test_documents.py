@@ -141,8 +141,11 @@ class Reader:
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(block.text, where, "exec"), self.names)
         elif block.language == "console":
-            for turn in turns(block.text):
+            typed = list(turns(block.text))
+            for turn, after in zip(typed, [*typed[1:], None], strict=True):
                 self._answer(turn, where)
+                asked = after is not None and after.command == "echo $?"
+                assert self.code == 0 or asked, f"{where}: {turn.command} ended with {self.code}, which is not shown"
         elif block.language == "sh":
             for command in commands(block.text):
                 told = self._run(command)
@@ -161,7 +164,8 @@ class Reader:
         if command in ELSEWHERE:
             return Told("", 0)
         if command == "echo $?":
-            return Told(f"{self.code}\n", 0)
+            code, self.code = self.code, 0
+            return Told(f"{code}\n", 0)
         told = self._carried_out(command)
         self.code = told.code
         return told
@@ -256,7 +260,14 @@ def test_a_page_that_is_wrong_is_noticed(kept: Kept, tmp_path: Path, monkeypatch
     for wrong in (right.replace("job", "jobs"), right.replace("0.576", "0.376"), f"{right}\n{right}", "…\nmore"):
         with pytest.raises(AssertionError, match="page:1: calque translate"):
             Reader(kept).read(Block("console", f"{asked}\n{wrong}\n", 1), "page")
-    for language, text in (("sh", "calque translate nowhere word"), ("python", "assert False"), ("ruby", "1")):
+    unshown = "$ calque translate nowhere word\n…\n"
+    for language, text in (
+        ("sh", "calque translate nowhere word"),
+        ("console", unshown),
+        ("console", f"{unshown}$ echo $?\n0\n"),
+        ("python", "assert False"),
+        ("ruby", "1"),
+    ):
         with pytest.raises(AssertionError):
             Reader(kept).read(Block(language, text, 1), "page")
 
