@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,24 @@ COMMAND = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
 def hear_interrupts() -> None:
     """A shell in the background ignores Ctrl-C for its children, who would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_a_browser_of_the_terminal_keeps_nobody_waiting(monkeypatch):
+    from calque.cli import exploring
+
+    opened, closed = threading.Event(), threading.Event()
+
+    def browse(address):
+        assert address == "http://127.0.0.1:1/"
+        opened.set()
+        closed.wait(20)
+
+    monkeypatch.setattr(exploring.webbrowser, "open", browse)
+    monkeypatch.setattr(exploring.sys.stdout, "isatty", lambda: True, raising=False)
+    exploring._open("http://127.0.0.1:1/")
+    assert opened.wait(20)
+    assert not closed.is_set()
+    closed.set()
 
 
 @contextmanager

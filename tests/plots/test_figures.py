@@ -164,6 +164,14 @@ def test_what_a_run_cannot_give_is_left_out_with_the_reason(made):
     assert "no starts" in told.left_out["search"]
 
 
+def test_a_lexicon_takes_no_panel_away_where_maps_cannot_be_undone(made, gold):
+    matrix, zero = made.source_side.map.matrix, made.source.vectors[0] * 0
+    network = NetworkMap((matrix, matrix[: made.source.dimension]), (zero,) * 2)
+    deep = replace(made, source_side=Side(made.source_side.preprocessing, network))
+    titles = [each.get_title() for each in drawn(deep, "convergence", lexicon=gold).axes]
+    assert titles[: len(courses_of(made.record.log))] == [each.stage for each in courses_of(made.record.log)]
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
