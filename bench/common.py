@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from calque.space import Space
+from calque.data.space import Space
 
 CALQUE = [sys.executable, "-c", "from calque.cli.main import entry; entry()"]
 MEASURED = """

@@ -21,11 +21,11 @@ from typing import Any
 import torch
 
 import calque
-from calque.alignment import Alignment
+from calque.data.lexicon import Lexicon, read_lexicon
+from calque.data.space import Space
 from calque.evaluate import score_translation
-from calque.family import Family
-from calque.lexicon import Lexicon, read_lexicon
-from calque.space import Space
+from calque.runs.alignment import Alignment
+from calque.runs.family import Family
 from common import clustered, headline, keep, machine, markdown, parser
 
 LANGUAGES = "en", "es", "de", "it"

@@ -25,21 +25,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calque.alignment import Alignment, Record
-from calque.approximate import build, exact_best, sample, tuned
-from calque.formats import read, write
-from calque.lookup import Lookup
-from calque.maps import LinearMap
-from calque.preprocess import Preprocessing, unit
-from calque.retrieval import blocks, find, neighbours
-from calque.side import Side
-from calque.streaming import Vectors
+from calque.data.formats import read, write
+from calque.data.preprocess import Preprocessing, unit
+from calque.linear.maps import LinearMap
+from calque.linear.side import Side
+from calque.retrieval.approximate import build, exact_best, sample, tuned
+from calque.retrieval.exact import blocks, find, neighbours
+from calque.runs.alignment import Alignment, Record
+from calque.runs.lookup import Lookup
+from calque.runs.streaming import Vectors
 from calque.verdict import Verdict
 from common import CALQUE, Ended, blurred_files, command, copies, headline, keep, machine, markdown, parser
 
 READERS = {
-    "calque": "from calque.formats import read; read(path)",
-    "alone": "from calque.formats import read; read(path, cache=False)",
+    "calque": "from calque.data.formats import read; read(path)",
+    "alone": "from calque.data.formats import read; read(path, cache=False)",
     "gensim": "from gensim.models import KeyedVectors; KeyedVectors.load_word2vec_format(path)",
 }
 TIMED = """

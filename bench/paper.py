@@ -15,11 +15,11 @@ import statistics
 import time
 from pathlib import Path
 
-from calque.alignment import Alignment
+from calque.data.formats import read
+from calque.data.lexicon import read_lexicon
 from calque.evaluate import TranslationScore, score_translation
-from calque.formats import read
-from calque.lexicon import read_lexicon
-from calque.recipe import find, run_seeds
+from calque.recipes import find, run_seeds
+from calque.runs.alignment import Alignment
 from common import keep, machine, markdown, parser
 
 PAIRS = ("es-en", "it-en", "zh-en")

@@ -25,11 +25,11 @@ from typing import Any
 
 import torch
 
-from calque.formats import load, write
-from calque.methods.coarse_to_fine import CoarseToFineSettings
-from calque.methods.contrast import ContrastSettings
-from calque.recipe import find, run
-from calque.space import Space
+from calque.data.formats import load, write
+from calque.data.space import Space
+from calque.methods.default.coarse_to_fine import CoarseToFineSettings
+from calque.methods.default.contrast import ContrastSettings
+from calque.recipes import find, run
 from common import Ended, command, copies, files, headline, keep, machine, markdown, parser
 
 WORDS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000)

@@ -26,13 +26,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from calque.alignment import Alignment
+from calque.data.formats import load
+from calque.data.lexicon import Lexicon, read_lexicon
+from calque.data.space import Space
 from calque.evaluate import score_translation
-from calque.formats import load
-from calque.lexicon import Lexicon, read_lexicon
-from calque.recipe import find
-from calque.recipe import run as align
-from calque.space import Space
+from calque.recipes import find
+from calque.recipes import run as align
+from calque.runs.alignment import Alignment
 from calque.verdict import Evidence, judge
 from common import clustered, copies, files, headline, keep, machine, markdown, parser
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from calque.formats import write
-from calque.space import Space
+from calque.data.formats import write
+from calque.data.space import Space
 
 # Who runs us may ignore Ctrl-C (a shell's background job does), and a child would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -136,7 +136,7 @@ def recipe_file(tmp_path: Path) -> Callable[[str], Path]:
 def ray() -> Iterator[None]:
     """A Ray of our own with two cores, for all tests that need one; its workers find what jobs of the tests do."""
     pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
-    from calque.jobs.on_ray import connected
+    from calque.experiments.jobs.on_ray import connected
 
     paths = [str(Path(__file__).parent / "jobs"), *filter(None, [os.environ.get("PYTHONPATH")])]
     with pytest.MonkeyPatch.context() as patch:

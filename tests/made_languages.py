@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from calque.space import Space
+from calque.data.space import Space
 
 NAMES = ("en", "es", "pt-br")
 WORDS, DIMENSION = 700, 14

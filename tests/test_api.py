@@ -13,7 +13,7 @@ import torch
 import calque
 from calque.errors import CalqueError, DataWarning, LexiconError, RunError, SettingsError, SpaceError, UnknownWordError
 from calque.progress import Step
-from calque.recipe import Recipe, read_recipe
+from calque.recipes import Recipe, read_recipe
 
 QUICKEST = """
 [settings]
@@ -71,7 +71,7 @@ class TestNames:
 
     def test_align_is_a_function_whatever_was_used_before(self) -> None:
         assert ran("import calque; calque.Aligner; print(callable(calque.align))") == "True\n"
-        assert ran("import calque.methods.search; import calque; print(callable(calque.align))") == "True\n"
+        assert ran("import calque.methods.default.search; import calque; print(callable(calque.align))") == "True\n"
         assert ran("from calque import Aligner, align; print(callable(align))") == "True\n"
 
 

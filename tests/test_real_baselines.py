@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import calque
+from calque.data.lexicon import Lexicon, read_lexicon
 from calque.evaluate import score_translation
-from calque.lexicon import Lexicon, read_lexicon
-from calque.recipe import find, run
-from calque.reproduce import split
+from calque.experiments.reproduce import split
+from calque.recipes import find, run
 
 DATA = Path(os.environ.get("CALQUE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "we-z").is_dir(), reason="no WE-Z vectors in $CALQUE_DATA")

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import calque
+from calque.data.lexicon import read_lexicon
 from calque.evaluate import score_translation
-from calque.lexicon import read_lexicon
 
 DATA = Path(os.environ.get("CALQUE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "we-z").is_dir(), reason="no WE-Z vectors in $CALQUE_DATA")

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import calque
-from calque.alignment import Alignment
-from calque.maps import nearest_orthogonal
-from calque.space import Space
+from calque.data.space import Space
+from calque.linear.maps import nearest_orthogonal
+from calque.runs.alignment import Alignment
 
 WORDS, DIMENSION = 1500, 30
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from calque import sample
-from calque.alignment import Alignment
 from calque.api import align
-from calque.formats import load
-from calque.plots import FIGURES, draw
-from calque.web.explorer import Explorer
-from calque.web.live import Stage
-from calque.web.serving import serving
+from calque.data.formats import load
+from calque.runs.alignment import Alignment
+from calque.show.explorer.explorer import Explorer
+from calque.show.explorer.live import Stage
+from calque.show.explorer.serving import serving
+from calque.show.figures import FIGURES, draw
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 WIDE = 7.0

@@ -9,32 +9,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calque.alignment import Alignment
     from calque.api import Aligner, align, align_arrays, align_many
-    from calque.family import Family
-    from calque.formats import load, read, write
-    from calque.lexicon import Lexicon, read_lexicon
-    from calque.lookup import Translation
-    from calque.space import Space
+    from calque.data.formats import load, read, write
+    from calque.data.lexicon import Lexicon, read_lexicon
+    from calque.data.space import Space
+    from calque.runs.alignment import Alignment
+    from calque.runs.family import Family
+    from calque.runs.lookup import Translation
     from calque.verdict import Verdict
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Aligner": "calque.api",
-    "Alignment": "calque.alignment",
-    "Family": "calque.family",
-    "Lexicon": "calque.lexicon",
-    "Space": "calque.space",
-    "Translation": "calque.lookup",
+    "Alignment": "calque.runs.alignment",
+    "Family": "calque.runs.family",
+    "Lexicon": "calque.data.lexicon",
+    "Space": "calque.data.space",
+    "Translation": "calque.runs.lookup",
     "Verdict": "calque.verdict",
     "align": "calque.api",
     "align_arrays": "calque.api",
     "align_many": "calque.api",
-    "load": "calque.formats",
-    "read": "calque.formats",
-    "read_lexicon": "calque.lexicon",
-    "write": "calque.formats",
+    "load": "calque.data.formats",
+    "read": "calque.data.formats",
+    "read_lexicon": "calque.data.lexicon",
+    "write": "calque.data.formats",
 }
 
 __all__ = [

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from calque.alignment import Alignment
+from calque.data.lexicon import Lexicon
+from calque.data.space import Space
 from calque.errors import CalqueError, LexiconError, SpaceError
-from calque.family import Family
-from calque.lexicon import Lexicon
 from calque.progress import Listen, never, quiet
-from calque.recipe import Recipe, find, run, run_many
-from calque.space import Space
+from calque.recipes import Recipe, find, run, run_many
+from calque.runs.alignment import Alignment
+from calque.runs.family import Family
 
 
 def align(

@@ -19,9 +19,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from calque.alignment import Alignment
-from calque.formats import write
-from calque.space import Space
+from calque.data.formats import write
+from calque.data.space import Space
+from calque.runs.alignment import Alignment
 
 RUN_FILES = {
     "README.md",
@@ -541,8 +541,8 @@ steps = 4
 KILLED = """
 import os, signal, sys
 from functools import partial
-from calque.recipe import running
-from calque.recipe.checkpoint import FileCheckpoint
+from calque.recipes import running
+from calque.recipes.checkpoint import FileCheckpoint
 
 class Killed(FileCheckpoint):
     saves = 0

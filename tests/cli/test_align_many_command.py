@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from calque.family import Family
-from calque.formats import read, write
+from calque.data.formats import read, write
+from calque.runs.family import Family
 from made_languages import NAMES, languages
 
 

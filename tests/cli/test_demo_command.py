@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from calque import sample
-from calque.alignment import Alignment
 from calque.cli import demo
 from calque.cli.commands import Demo
 from calque.cli.main import main
+from calque.runs.alignment import Alignment
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calque.alignment import Alignment
+from calque.runs.alignment import Alignment
 
 
 def written(path: Path, text: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calque.plots import FIGURES
+from calque.show.figures import FIGURES
 
 
 def test_it_leaves_the_pictures_in_the_run_and_says_where(calque, run_copy, files):
@@ -68,8 +68,8 @@ def test_without_matplotlib_it_names_the_extra(refused, run_copy, monkeypatch):
 
 
 def test_where_not_all_pictures_can_be_written_none_is(refused, run_copy, monkeypatch, tmp_path):
-    from calque import store
     from calque.errors import RunError
+    from calque.runs import folder as store
 
     write, names = store.write_bytes, []
 

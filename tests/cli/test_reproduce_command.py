@@ -19,8 +19,8 @@ import pytest
 
 from calque.cli import reproducing, watching
 from calque.errors import SpaceError
+from calque.experiments.reproduce import Began, Ended, Key, Making, Run, Score, Standing, reproduce
 from calque.progress import Step
-from calque.reproduce import Began, Ended, Key, Making, Run, Score, Standing, reproduce
 
 HERE = Path(__file__).resolve()
 
@@ -29,7 +29,7 @@ def load_world() -> ModuleType:
     """The small world of the tests of the library."""
     if "world" in sys.modules:
         return sys.modules["world"]
-    spec = importlib.util.spec_from_file_location("world", HERE.parents[1] / "reproduce" / "world.py")
+    spec = importlib.util.spec_from_file_location("world", HERE.parents[1] / "experiments" / "reproduce" / "world.py")
     assert spec
     assert spec.loader
     module = sys.modules["world"] = importlib.util.module_from_spec(spec)
@@ -237,7 +237,7 @@ world = sys.modules["world"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(world)
 from calque.cli import reproducing
 from calque.cli.main import main
-from calque.reproduce import reproduce
+from calque.experiments.reproduce import reproduce
 
 class Slow(world.Solver):
     def run(self, recipe, *rest, stopped, **options):
@@ -258,7 +258,7 @@ def test_ctrl_c_drops_the_run_at_hand_and_writes_what_is_finished(
     chosen = ["--methods", "default,paper", "--pairs", "es-en", "--seeds", "1"]
     asked = ["reproduce", "lex-z", "--data", str(data), "-o", str(tmp_path / "out"), *chosen]
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(HERE.parents[1] / "reproduce" / "world.py"), *asked],
+        [sys.executable, "-c", SLOW, str(HERE.parents[1] / "experiments" / "reproduce" / "world.py"), *asked],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

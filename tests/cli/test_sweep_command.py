@@ -14,15 +14,15 @@ import pytest
 
 from calque.cli import sweeping, watching
 from calque.cli.commands import Sweep
-from calque.jobs import Began, Broke, Ended, Making, Note, Run, Score, Standing, crews
-from calque.sweep import Key, running
+from calque.experiments.jobs import Began, Broke, Ended, Making, Note, Run, Score, Standing, backends
+from calque.experiments.sweep import Key, running
 
 
 def load_small() -> ModuleType:
     """The small languages of the tests of the library."""
     if "small" in sys.modules:
         return sys.modules["small"]
-    place = Path(__file__).resolve().parents[1] / "sweep" / "small.py"
+    place = Path(__file__).resolve().parents[1] / "experiments" / "sweep" / "small.py"
     spec = importlib.util.spec_from_file_location("small", place)
     assert spec
     assert spec.loader
@@ -175,13 +175,13 @@ class TestRefused:
     def test_workers_without_the_extra(
         self, refused: Callable[..., str], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(crews, "has_ray", lambda: False)
+        monkeypatch.setattr(backends, "has_ray", lambda: False)
         assert "pip install 'calque[sweep]'" in refused("sweep", plan, "-o", tmp_path / "out", "--workers", 2)
 
     def test_without_the_extra_and_without_workers_this_process_does_it(
         self, calque: Callable[..., Any], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(crews, "has_ray", lambda: False)
+        monkeypatch.setattr(backends, "has_ray", lambda: False)
         result = calque("sweep", plan, "-o", tmp_path / "out")
         assert result.code == 0
         assert "one run after the other, for want of Ray: pip install 'calque[sweep]'" in result.err

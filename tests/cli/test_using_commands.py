@@ -12,11 +12,11 @@ import pytest
 import torch
 
 import calque as library
-from calque.alignment import Alignment
 from calque.cli.main import main
-from calque.formats import write
-from calque.lexicon import read_lexicon
-from calque.space import Space
+from calque.data.formats import write
+from calque.data.lexicon import read_lexicon
+from calque.data.space import Space
+from calque.runs.alignment import Alignment
 
 BROKEN, BROKEN_TARGET = "\udcff\udcfe", "caf\udce9"
 

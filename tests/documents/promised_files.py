@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from blocks import blocks
 
-from calque.formats import load, write
-from calque.space import Space
+from calque.data.formats import load, write
+from calque.data.space import Space
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "src" / "calque" / "sample"

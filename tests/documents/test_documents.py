@@ -29,8 +29,8 @@ from blocks import Block, Turn, blocks, commands, turns, unlike
 
 from calque.cli.commands import COMMANDS
 from calque.cli.main import main
-from calque.recipe import find
-from calque.sweep.reading import read_plan
+from calque.experiments.sweep.reading import read_plan
+from calque.recipes import find
 
 ROOT = promised_files.ROOT
 PAGES = ["README.md", *sorted(str(each.relative_to(ROOT)) for each in (ROOT / "docs").rglob("*.md"))]

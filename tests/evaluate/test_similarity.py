@@ -8,14 +8,14 @@ import pytest
 import torch
 from scipy import stats
 
-from calque.alignment import Alignment, Record
+from calque.data.preprocess import Preprocessing
+from calque.data.space import Space
 from calque.errors import LexiconError
 from calque.evaluate import read_similarity, score_similarity
 from calque.evaluate.similarity import Judged
-from calque.maps import LinearMap
-from calque.preprocess import Preprocessing
-from calque.side import Side
-from calque.space import Space
+from calque.linear.maps import LinearMap
+from calque.linear.side import Side
+from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 
 DEGREES = {"gato": 0.0, "perro": 30.0, "casa": 90.0, "auto": 140.0, "gato negro": 75.0}

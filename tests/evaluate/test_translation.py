@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.alignment import Alignment, Record
+from calque.data.lexicon import Lexicon
+from calque.data.preprocess import Preprocessing
+from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
 from calque.evaluate import score_translation
-from calque.lexicon import Lexicon
-from calque.maps import LinearMap
-from calque.preprocess import Preprocessing
-from calque.side import Side
-from calque.space import Space
+from calque.linear.maps import LinearMap
+from calque.linear.side import Side
+from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 
 

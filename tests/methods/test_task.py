@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from calque.data.space import Space
 from calque.methods.task import Task, word_weights
-from calque.space import Space
 
 LIKE = torch.zeros(1, dtype=torch.float64)
 

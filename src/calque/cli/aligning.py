@@ -7,15 +7,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calque import store
-from calque.alignment import Alignment
 from calque.cli import exploring, live, show
+from calque.data.formats import read
+from calque.data.lexicon import Lexicon, read_lexicon
+from calque.data.space import Space
 from calque.errors import RunError, SettingsError
-from calque.formats import read
-from calque.lexicon import Lexicon, read_lexicon
-from calque.recipe import Recipe, find, forget
-from calque.recipe import run as run_recipe
-from calque.space import Space
+from calque.recipes import Recipe, find, forget
+from calque.recipes import run as run_recipe
+from calque.runs import folder as store
+from calque.runs.alignment import Alignment
 
 if TYPE_CHECKING:
     from calque.cli.commands import Align, Common

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from calque import sample, store
+from calque import sample
 from calque.api import align
 from calque.cli import aligning, live, plotting, show
 from calque.errors import MissingExtraError, RunError, SettingsError
 from calque.evaluate import score_translation
-from calque.plots import draw
+from calque.runs import folder as store
+from calque.show.figures import draw
 
 if TYPE_CHECKING:
-    from calque.alignment import Alignment
     from calque.cli.commands import Demo
+    from calque.runs.alignment import Alignment
 
 SHOWN = 12
 

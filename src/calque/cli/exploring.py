@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from calque.cli import show
 from calque.cli.judging import gold
+from calque.data.formats import bare_name
 from calque.errors import SettingsError
-from calque.formats import bare_name
 from calque.progress import Listen, Step
-from calque.views import told_apart
-from calque.web.explorer import Explorer
-from calque.web.live import Stage
-from calque.web.serving import serving
+from calque.show.explorer.explorer import Explorer
+from calque.show.explorer.live import Stage
+from calque.show.explorer.serving import serving
+from calque.show.views import told_apart
 
 if TYPE_CHECKING:
     from calque.cli.commands import Align, Common, Explore

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calque import store
-from calque.alignment import Alignment
 from calque.cli import live, show
+from calque.data.formats import bare_name, read, write
+from calque.data.space import Space
 from calque.errors import RunError, SettingsError
-from calque.family import Family, is_family
-from calque.formats import bare_name, read, write
-from calque.recipe import check_names, find, run_many
-from calque.space import Space
+from calque.recipes import check_names, find, run_many
+from calque.runs import folder as store
+from calque.runs.alignment import Alignment
+from calque.runs.family import Family, is_family
 
 if TYPE_CHECKING:
     from calque.cli.commands import AlignMany, Export

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calque.data import (
+from calque.experiments.sources import (
     SHIPPED,
     Catalogue,
     Errand,

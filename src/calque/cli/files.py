@@ -6,9 +6,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from calque.cli import show
+from calque.data.formats import Reading, read, write
 from calque.errors import FormatError
-from calque.formats import Reading, read, write
-from calque.recipe import RECIPES, Recipe, find, to_toml
+from calque.recipes import RECIPES, Recipe, find, to_toml
 
 if TYPE_CHECKING:
     from calque.cli.commands import Convert, Inspect, Recipes

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calque import store
 from calque.cli import show
 from calque.cli.families import alignment_in
+from calque.data.lexicon import Lexicon, read_lexicon
 from calque.errors import RunError, SettingsError
 from calque.evaluate import read_similarity, score_similarity, score_translation
-from calque.lexicon import Lexicon, read_lexicon
-from calque.views import learned_from
+from calque.runs import folder as store
+from calque.show.views import learned_from
 
 if TYPE_CHECKING:
     from calque.cli.commands import Common, Evaluate, Similarity

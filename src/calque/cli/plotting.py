@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calque import store
 from calque.cli import show
 from calque.cli.families import alignment_in
 from calque.cli.judging import gold
 from calque.errors import RunError
-from calque.plots import Drawn, draw
+from calque.runs import folder as store
+from calque.show.figures import Drawn, draw
 
 if TYPE_CHECKING:
     from calque.cli.commands import Plot

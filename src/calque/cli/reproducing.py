@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from calque.cli import live, show
 from calque.cli.watching import watching
 from calque.errors import SettingsError
-from calque.jobs import Options
-from calque.reproduce import Grid, Request, as_json, claims, reproduce, terminal_rows
+from calque.experiments.jobs import Options
+from calque.experiments.reproduce import Grid, Request, as_json, claims, reproduce, terminal_rows
 
 if TYPE_CHECKING:
     from calque.cli.commands import Reproduce

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calque.alignment import Alignment
     from calque.evaluate import TranslationScore
-    from calque.lookup import Translation
+    from calque.runs.alignment import Alignment
+    from calque.runs.lookup import Translation
 
 WIDTH = 100
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from calque.cli import live, show
 from calque.cli.watching import watching
-from calque.jobs import Options
-from calque.sweep import NAMES, Grid, as_json, cells, failures, head, read_plan, sweep
+from calque.experiments.jobs import Options
+from calque.experiments.sweep import NAMES, Grid, as_json, cells, failures, head, read_plan, sweep
 
 if TYPE_CHECKING:
     from calque.cli.commands import Sweep

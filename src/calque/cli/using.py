@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calque import store
 from calque.cli import show
 from calque.errors import FormatError, SettingsError, UnknownWordError
-from calque.lookup import AT_ONCE, SCALES, Lookup, Translation
+from calque.runs import folder as store
+from calque.runs.lookup import AT_ONCE, SCALES, Lookup, Translation
 
 if TYPE_CHECKING:
-    from calque.alignment import Alignment
     from calque.cli.commands import Common, Export, MakeLexicon, Translate
-    from calque.streaming import Induced, StreamedRun
+    from calque.runs.alignment import Alignment
+    from calque.runs.streaming import Induced, StreamedRun
 
 SUFFIXES = {"vec": ("word2vec", ".vec"), "bin": ("word2vec-binary", ".bin"), "npz": ("npz", ".npz")}
 SUFFIXES["safetensors"] = ("safetensors", ".safetensors")
@@ -59,7 +59,7 @@ def _opened(command: Translate) -> Lookup | Alignment:
     alignment = _loaded(command)
     if command.vectors is None:
         return alignment
-    from calque.formats import read
+    from calque.data.formats import read
 
     space = read(command.vectors, limit=1, cache=False).space
     if space.subwords is None:
@@ -109,7 +109,7 @@ def _write_lexicon(command: MakeLexicon, entries: Induced, recall: Mapping[str, 
 
 def _induced(command: MakeLexicon, run: StreamedRun) -> tuple[Induced, dict[str, Any]]:
     """The dictionary, and where it is approximate what is to be known about that."""
-    from calque.streaming import induce, induce_approximately
+    from calque.runs.streaming import induce, induce_approximately
 
     if not command.approximate:
         return induce(run, command.every), {}
@@ -127,8 +127,8 @@ def _induced(command: MakeLexicon, run: StreamedRun) -> tuple[Induced, dict[str,
 def export(command: Export) -> int:
     """Both languages in the common space, in a folder that appears whole."""
     from calque.cli import families
-    from calque.family import is_family
-    from calque.formats import write
+    from calque.data.formats import write
+    from calque.runs.family import is_family
 
     if not command.pair and is_family(command.folder):
         return families.export(command, *SUFFIXES[command.format])
@@ -153,7 +153,7 @@ def export(command: Export) -> int:
 @contextmanager
 def _streamed(command: MakeLexicon | Export) -> Iterator[StreamedRun]:
     """A run to be read block by block; that of two languages of a family is written aside first."""
-    from calque.streaming import StreamedRun
+    from calque.runs.streaming import StreamedRun
 
     with tempfile.TemporaryDirectory() as aside:
         folder = command.folder

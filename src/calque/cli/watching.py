@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from calque.cli import live
-from calque.jobs import Began, Broke, Ended, Named, News, Note, Run, Standing
+from calque.experiments.jobs import Began, Broke, Ended, Named, News, Note, Run, Standing
 from calque.progress import Listen, Step, quiet
 
 SHORT = 200

@@ -13,10 +13,10 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from calque.alignment import Alignment
+from calque.data.preprocess import unit
+from calque.data.space import Space
 from calque.errors import LexiconError
-from calque.preprocess import unit
-from calque.space import Space
+from calque.runs.alignment import Alignment
 
 Phrases = Literal["average", "skip"]
 

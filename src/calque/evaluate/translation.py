@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calque.alignment import Alignment
+from calque.data.lexicon import Lexicon
 from calque.errors import LexiconError, SettingsError
-from calque.lexicon import Lexicon
+from calque.runs.alignment import Alignment
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from calque.data.space import Space
+from calque.linear.side import Milestone, Side
 from calque.progress import Listen, never, quiet
-from calque.side import Milestone, Side
-from calque.space import Space
 from calque.transport import uniform
 from calque.verdict import Evidence
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from calque.formats import read
-from calque.lexicon import Lexicon, read_lexicon
-from calque.space import Space
+from calque.data.formats import read
+from calque.data.lexicon import Lexicon, read_lexicon
+from calque.data.space import Space
 
 HERE = Path(__file__).parent
 SOURCE, TARGET = "pt", "en"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import unit
+from calque.data.space import Space
 from calque.methods.task import Outcome, Task
-from calque.preprocess import unit
-from calque.space import Space
 
 
 def normal(*size: int, seed: int) -> Tensor:

@@ -7,12 +7,12 @@ import pytest
 import torch
 from known import normal, orthogonal, right_share, task, unit_rows
 
-from calque import retrieval
 from calque.errors import SettingsError
 from calque.methods.baselines.artetxe2016 import Artetxe2016Settings, artetxe2016
 from calque.methods.baselines.artetxe2017 import Artetxe2017Settings, artetxe2017, induce, self_learn
 from calque.methods.baselines.dictionary import prepare, rotation
 from calque.progress import Step
+from calque.retrieval import exact as retrieval
 
 PUBLISHED = Artetxe2017Settings()
 DIMENSION, WORDS, SEEDS = 30, 800, 25

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from calque import retrieval
+from calque.data.preprocess import fit, unit
+from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.maps import reweighted
-from calque.methods.alternation import random_rotation
+from calque.linear.maps import reweighted
 from calque.methods.baselines.artetxe2018 import (
     TELL_EVERY,
     Artetxe2018Settings,
@@ -16,10 +16,10 @@ from calque.methods.baselines.artetxe2018 import (
     first_dictionary,
 )
 from calque.methods.baselines.induction import draw_ranks, induce, induce_from_matrix
+from calque.methods.default.alternation import random_rotation
 from calque.methods.task import Outcome, Task
-from calque.preprocess import fit, unit
 from calque.progress import Step
-from calque.space import Space
+from calque.retrieval import exact as retrieval
 
 WORDS, DIMENSION = 600, 10
 QUICK = Artetxe2018Settings(patience=5)

@@ -8,8 +8,10 @@ import pytest
 import torch
 from torch.nn import functional
 
+from calque.data.preprocess import unit
+from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
-from calque.maps import nearest_orthogonal, procrustes
+from calque.linear.maps import nearest_orthogonal, procrustes
 from calque.methods.baselines import adversary
 from calque.methods.baselines.adversary import (
     Network,
@@ -36,9 +38,7 @@ from calque.methods.baselines.conneau2017 import (
 )
 from calque.methods.recorded import Recorded
 from calque.methods.task import Outcome, Task
-from calque.preprocess import unit
 from calque.progress import Step
-from calque.space import Space
 
 WORDS, DIMENSION = 600, 10
 SMALL = Conneau2017Settings(hidden=64, batch=32, updates=500, epochs=1, refinements=0)

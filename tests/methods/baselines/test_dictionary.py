@@ -6,10 +6,10 @@ import scipy.linalg
 import torch
 from known import common, normal, orthogonal, task
 
+from calque.data.preprocess import unit
 from calque.errors import LexiconError
-from calque.maps import LinearMap
+from calque.linear.maps import LinearMap
 from calque.methods.baselines.dictionary import prepare, rotation
-from calque.preprocess import unit
 
 
 def test_x_and_y_hold_one_row_a_pair_even_where_a_word_has_several_translations():

@@ -7,7 +7,6 @@ import torch
 from known import common, normal, orthogonal, right_share, task, unit_rows
 from torch import Tensor
 
-from calque import retrieval
 from calque.errors import SettingsError
 from calque.methods.baselines.dictionary import Dictionary, prepare
 from calque.methods.baselines.joulin2018 import (
@@ -20,7 +19,8 @@ from calque.methods.baselines.joulin2018 import (
 )
 from calque.methods.baselines.xing2015 import Xing2015Settings, xing2015
 from calque.progress import Step
-from calque.retrieval import find, neighbours
+from calque.retrieval import exact as retrieval
+from calque.retrieval.exact import find, neighbours
 
 PUBLISHED = Joulin2018Settings()
 SMALL = Joulin2018Settings(neighbourhood=3, words=60)

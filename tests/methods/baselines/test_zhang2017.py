@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch.nn import functional
 
+from calque.data.preprocess import unit
+from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
-from calque.methods.alternation import random_rotation
 from calque.methods.baselines.adversary import Adam, generators
 from calque.methods.baselines.zhang2017 import (
     MOST_EVENTS,
@@ -20,10 +21,9 @@ from calque.methods.baselines.zhang2017 import (
     sampling_weights,
     zhang2017,
 )
+from calque.methods.default.alternation import random_rotation
 from calque.methods.task import Outcome, Task
-from calque.preprocess import unit
 from calque.progress import Step
-from calque.space import Space
 
 WORDS, DIMENSION = 600, 10
 SMALL = Zhang2017Settings(hidden=100, batch=64, rate=2e-3, steps=1200, window=100)

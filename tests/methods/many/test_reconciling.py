@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
+from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.maps import TwoWay, nearest_orthogonal
-from calque.methods.contrast import ContrastSettings
-from calque.methods.correspondence import correspondence
+from calque.linear.maps import TwoWay, nearest_orthogonal
+from calque.methods.default.contrast import ContrastSettings
+from calque.methods.default.correspondence import correspondence
+from calque.methods.default.refinement import RefinementSettings
 from calque.methods.many.reconciling import Reconciled, ReconcilingSettings, reconcile
 from calque.methods.many.triangles import pairs_of
-from calque.methods.refinement import RefinementSettings
-from calque.preprocess import unit
 from calque.progress import Step
-from calque.retrieval import Pairs, find, neighbours
+from calque.retrieval.exact import Pairs, find, neighbours
 
 NAMES = list("abcd")
 WORDS, DIMENSION = 700, 14
@@ -36,7 +36,7 @@ VECTORS = {
 
 
 def rotated(pair: tuple[str, str]) -> TwoWay:
-    from calque.maps import LinearMap
+    from calque.linear.maps import LinearMap
 
     return TwoWay.of(LinearMap(TURNS[pair[0]].mT), LinearMap(TURNS[pair[1]].mT))
 

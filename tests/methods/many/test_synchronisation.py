@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.maps import nearest_orthogonal
+from calque.data.preprocess import unit
+from calque.linear.maps import nearest_orthogonal
 from calque.methods.many.synchronisation import connected, rotation, shared_maps, synchronise
 from calque.methods.many.triangles import pairs_of
-from calque.preprocess import unit
-from calque.retrieval import Pairs
+from calque.retrieval.exact import Pairs
 
 NAMES = list("abcde")
 DIMENSION = 8

@@ -14,7 +14,7 @@ from calque.methods.many.triangles import (
     triangles_of,
     way_round,
 )
-from calque.retrieval import Pairs
+from calque.retrieval.exact import Pairs
 
 WORDS = 60
 ABC = ("a", "b", "c")

@@ -8,10 +8,10 @@ import scipy.linalg
 import torch
 from torch import Tensor
 
+from calque.data.space import Space
 from calque.methods.paper.objective import Batch
 from calque.methods.paper.transfer import Transfer
 from calque.methods.task import Checkpoint
-from calque.space import Space
 
 
 def seeded(seed: int) -> torch.Generator:

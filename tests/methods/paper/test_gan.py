@@ -7,12 +7,12 @@ import pytest
 import torch
 from paper_problems import normal, random_batch, random_transfer, seeded
 
+from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.methods.paper.gan import Critics, GanSettings, Noise, critic_loss, draw_noise, first_critics, map_loss
 from calque.methods.paper.objective import Batch, back_translation_loss
 from calque.methods.paper.stage import RmsProp
 from calque.methods.paper.transfer import Transfer
-from calque.preprocess import unit
 
 SETTINGS = GanSettings(hidden=6)
 DIMENSION = 3

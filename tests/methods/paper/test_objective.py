@@ -11,10 +11,10 @@ import pytest
 import torch
 from paper_problems import language_pair, named, normal, only, random_batch, random_transfer, rotation
 
+from calque.data.preprocess import fit, unit
 from calque.methods.paper.batches import Words
 from calque.methods.paper.objective import Batch, Objective, back_translation_loss
 from calque.methods.paper.transfer import Transfer
-from calque.preprocess import fit, unit
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 
 KINDS = ["tied", "free", "network"]

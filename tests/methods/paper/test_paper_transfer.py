@@ -5,7 +5,7 @@ import pytest
 import torch
 from paper_problems import normal, random_transfer, rotation, seeded
 
-from calque.maps import LinearMap, NetworkMap
+from calque.linear.maps import LinearMap, NetworkMap
 from calque.methods.paper.transfer import Transfer, first_transfer
 
 KINDS = ["tied", "free", "network"]

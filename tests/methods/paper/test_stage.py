@@ -8,10 +8,10 @@ import torch
 from paper_problems import Kept, KilledError, equal, normal, seeded
 from torch.optim.rmsprop import rmsprop
 
+from calque.data.space import Space
 from calque.methods.paper.stage import Best, RmsProp, Stage
 from calque.methods.task import Task
 from calque.progress import Step
-from calque.space import Space
 
 SPACE = Space.of(["a"], [[1.0]])
 TASK = Task(SPACE, SPACE)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
-from calque.maps import LinearMap
+from calque.linear.maps import LinearMap
 from calque.methods.baselines.dictionary import Dictionary, prepare, rotation
 from calque.methods.task import Outcome, Task
-from calque.preprocess import check_steps
 from calque.progress import Step
-from calque.retrieval import Pairs, blocks
+from calque.retrieval.exact import Pairs, blocks
 
 
 @dataclass(frozen=True)

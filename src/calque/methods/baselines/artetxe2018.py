@@ -26,14 +26,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import fit, unit
 from calque.errors import SettingsError
-from calque.maps import LinearMap, reweighted
+from calque.linear.maps import LinearMap, reweighted
+from calque.linear.side import Side
 from calque.methods.baselines.induction import Dictionary, draw_ranks, induce, induce_from_matrix
-from calque.methods.starts import profiles
+from calque.methods.default.starts import profiles
 from calque.methods.task import Outcome, Task
-from calque.preprocess import fit, unit
 from calque.progress import Step
-from calque.side import Side
 
 PREPROCESSING = ("unit", "center", "unit")
 """Section 3.1."""

@@ -34,8 +34,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import check_steps, fit, unit
 from calque.errors import SettingsError
-from calque.maps import LinearMap, procrustes
+from calque.linear.maps import LinearMap, procrustes
+from calque.linear.side import Side
 from calque.methods.baselines.adversary import (
     Network,
     batches,
@@ -48,10 +50,8 @@ from calque.methods.baselines.adversary import (
 )
 from calque.methods.recorded import Recorded, coarse_products
 from calque.methods.task import Outcome, Task
-from calque.preprocess import check_steps, fit, unit
 from calque.progress import Step, never
-from calque.retrieval import find, mutual, neighbours
-from calque.side import Side
+from calque.retrieval.exact import find, mutual, neighbours
 
 LEAK = 0.2
 """The slope of the discriminator's activation below 0."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import Preprocessing, fit
 from calque.errors import LexiconError
-from calque.maps import LinearMap, procrustes
+from calque.linear.maps import LinearMap, procrustes
+from calque.linear.side import Side
 from calque.methods.task import Outcome, Task
-from calque.preprocess import Preprocessing, fit
-from calque.side import Side
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.retrieval import blocks
+from calque.retrieval.exact import blocks
 
 CPU_FRACTION = 16
 """On a CPU blocks are so many times smaller, to stay in its cache; it cannot change an answer."""

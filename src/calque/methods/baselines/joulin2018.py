@@ -24,13 +24,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
-from calque.maps import LinearMap, nearest_orthogonal
+from calque.linear.maps import LinearMap, nearest_orthogonal
 from calque.methods.baselines.dictionary import Dictionary, prepare, rotation
 from calque.methods.task import Outcome, Task
-from calque.preprocess import check_steps
 from calque.progress import Step
-from calque.retrieval import blocks
+from calque.retrieval.exact import blocks
 
 NEGLIGIBLE = 1e-6
 """A gain of less than this share of the criterion is none, and so is a step of less than this share of the first."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calque.maps import least_squares
+from calque.data.preprocess import check_steps
+from calque.linear.maps import least_squares
 from calque.methods.baselines.dictionary import prepare
 from calque.methods.task import Outcome, Task
-from calque.preprocess import check_steps
 from calque.progress import Step
 
 

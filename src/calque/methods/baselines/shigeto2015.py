@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
-from calque.maps import LinearMap, least_squares
+from calque.linear.maps import LinearMap, least_squares
 from calque.methods.baselines.dictionary import prepare
 from calque.methods.task import Outcome, Task
-from calque.preprocess import check_steps
 from calque.progress import Step
 
 

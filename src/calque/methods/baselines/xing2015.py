@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from calque.data.preprocess import check_steps
 from calque.methods.baselines.dictionary import prepare, rotation
 from calque.methods.task import Outcome, Task
-from calque.preprocess import check_steps
 from calque.progress import Step
 
 

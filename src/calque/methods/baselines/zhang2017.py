@@ -37,9 +37,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from calque.data.preprocess import fit
+from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.maps import LinearMap
-from calque.methods.alternation import random_rotation
+from calque.linear.maps import LinearMap
+from calque.linear.side import Side
 from calque.methods.baselines.adversary import (
     Adam,
     Network,
@@ -51,12 +53,10 @@ from calque.methods.baselines.adversary import (
     generators,
     look,
 )
+from calque.methods.default.alternation import random_rotation
 from calque.methods.recorded import Recorded
 from calque.methods.task import Outcome, Task
-from calque.preprocess import fit
 from calque.progress import Step
-from calque.side import Side
-from calque.space import Space
 
 LEAK = 0.2
 """The slope of the discriminator's activation below 0."""

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.maps import LinearMap, TwoWay
-from calque.methods.contrast import ContrastSettings, Entries, entries_of, slopes, stepped, surer
-from calque.methods.correspondence import correspondence, lists, trusted
+from calque.linear.maps import LinearMap, TwoWay
+from calque.methods.default.contrast import ContrastSettings, Entries, entries_of, slopes, stepped, surer
+from calque.methods.default.correspondence import correspondence, lists, trusted
+from calque.methods.default.refinement import RefinementSettings, enough, from_pairs
 from calque.methods.many.synchronisation import Vectors, rotation, shared_maps, synchronise
 from calque.methods.many.triangles import Dictionaries, Pair, pairs_of, strengthened
-from calque.methods.refinement import RefinementSettings, enough, from_pairs
 from calque.progress import Listen, Step, never, quiet
-from calque.retrieval import Pairs
+from calque.retrieval.exact import Pairs
 
 
 @dataclass(frozen=True)

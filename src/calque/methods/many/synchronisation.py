@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from calque.maps import LinearMap, nearest_orthogonal
+from calque.linear.maps import LinearMap, nearest_orthogonal
 from calque.methods.many.triangles import Dictionaries, Pair
-from calque.retrieval import Pairs
+from calque.retrieval.exact import Pairs
 
 Vectors = Mapping[str, Tensor]
 """By language, (n, k) unit rows."""

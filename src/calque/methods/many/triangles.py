@@ -15,8 +15,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from calque.methods.correspondence import LEAST
-from calque.retrieval import Pairs
+from calque.methods.default.correspondence import LEAST
+from calque.retrieval.exact import Pairs
 from calque.verdict import Label
 
 Pair = tuple[str, str]

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.methods.paper.objective import Batch, back_translation_loss
 from calque.methods.paper.transfer import Transfer
-from calque.preprocess import unit
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,10 @@ from typing import get_args
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import Preprocessing, fit
 from calque.errors import SettingsError, SpaceError
-from calque.maps import LinearMap
+from calque.linear.maps import LinearMap
+from calque.linear.side import Milestone, Side
 from calque.methods.paper.batches import Batches, Words, generator_of
 from calque.methods.paper.gan import Critics, GanSettings, Noise, critic_loss, draw_noise, first_critics, map_loss
 from calque.methods.paper.objective import Batch, Cost, Directions, Objective
@@ -23,8 +25,6 @@ from calque.methods.paper.stage import Best, RmsProp, Stage
 from calque.methods.paper.transfer import Transfer, Variant, first_transfer
 from calque.methods.recorded import Recorded, coarse_products
 from calque.methods.task import Outcome, Task, word_weights
-from calque.preprocess import Preprocessing, fit
-from calque.side import Milestone, Side
 from calque.transport import SinkhornSettings
 from calque.transport.distance import Gradient
 

@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from calque.methods.alternation import SHARPEST
+from calque.data.preprocess import unit
+from calque.methods.default.alternation import SHARPEST
 from calque.methods.paper.transfer import Transfer
-from calque.preprocess import unit
 from calque.transport import SinkhornSettings, euclidean_cost, sinkhorn_distance, sqrt_cosine_cost
 from calque.transport.distance import Gradient
 

@@ -10,8 +10,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from calque.maps import LinearMap, NetworkMap
-from calque.methods.alternation import random_rotation
+from calque.linear.maps import LinearMap, NetworkMap
+from calque.methods.default.alternation import random_rotation
 
 Variant = Literal["tied", "free"]
 

@@ -1,0 +1,1 @@
+"""Many runs made, kept and reported: the paper's tables and sweeps."""

@@ -1,0 +1,1 @@
+"""Linear maps, their closed forms, and how a language gets into the common space."""

@@ -1,0 +1,68 @@
+"""Which words correspond under given maps, and how surely: a dictionary with doubt in it.
+
+Each word divides its trust among its nearest words of the other side, by a softmax of their CSLS, and a pair counts as
+far as both its words trust it. That is a transport plan cut down to what matters: a few entries a word, found by
+matrix products and a search for the largest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from calque.data.preprocess import unit
+from calque.linear.maps import TwoWay
+from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, nearest
+
+LEAST = 1e-3
+"""Pairs that count for less are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The nearest words of every word, each direction asked by its own maps."""
+
+    there: Neighbours
+    """(n, k): target words of each source word."""
+    back: Neighbours
+    """(m, k): source words of each target word."""
+
+
+def correspondence(source: Tensor, target: Tensor, maps: TwoWay, temperature: float) -> Pairs:
+    """Pairs (x, y) with p(y | x) p(x | y) as their scores, each factor asked in its own direction."""
+    return trusted(lists(source, target, maps, NEIGHBOURHOOD), temperature)
+
+
+def lists(source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
+    """The ``k`` nearest words of every word, by cosine."""
+    there = nearest(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), k)
+    back = nearest(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), k)
+    return Lists(there, back)
+
+
+def trusted(found: Lists, temperature: float) -> Pairs:
+    """The dictionary of such lists: a word divides its trust among the first of its list."""
+    there, back = found.there.first(NEIGHBOURHOOD), found.back.first(NEIGHBOURHOOD)
+    density = there.scores.mean(dim=1), back.scores.mean(dim=1)
+    forward = _trust(there, density[1], temperature)
+    backward = _trust(back, density[0], temperature)
+    return _both(there.indices, forward, back.indices, backward)
+
+
+def _trust(found: Neighbours, density: Tensor, temperature: float) -> Tensor:
+    """(n, k): the softmax of CSLS; what depends on the query alone cancels in it."""
+    return torch.softmax((2 * found.scores - density[found.indices]) / temperature, dim=1)
+
+
+def _both(there: Tensor, forward: Tensor, back: Tensor, backward: Tensor) -> Pairs:
+    """Pairs that stand in both lists, with the product of their trusts."""
+    rows, columns = len(there), len(back)
+    device = there.device
+    keys = (torch.arange(rows, device=device).unsqueeze(1) * columns + there).flatten()
+    known, order = (back * columns + torch.arange(columns, device=device).unsqueeze(1)).flatten().sort()
+    place = torch.searchsorted(known, keys).clamp_max(len(known) - 1)
+    scores = forward.flatten() * backward.flatten()[order][place]
+    kept = (known[place] == keys) & (scores >= LEAST)
+    return Pairs(keys[kept] // columns, keys[kept] % columns, scores[kept])

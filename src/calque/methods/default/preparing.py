@@ -1,0 +1,61 @@
+"""Each language by itself, before any map is known: preprocessed, and in as many dimensions as the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from calque.data.preprocess import Preprocessing, fit, unit
+from calque.data.space import Space
+from calque.errors import SpaceError
+from calque.linear.maps import LinearMap, principal
+from calque.linear.side import Side
+from calque.methods.task import FEWEST_WORDS
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """One side before any map between the two is known."""
+
+    preprocessing: Preprocessing
+    reduction: LinearMap
+    vectors: Tensor
+    """(n, k) unit rows."""
+
+    def side(self, map: LinearMap) -> Side:
+        """How its language gets into the space that this map leads to."""
+        return Side(self.preprocessing.cpu(), LinearMap(self.reduction.then(map).matrix.cpu()))
+
+
+def prepare(
+    space: Space, dimension: int, preprocessing: Sequence[str], most_words: int, device: torch.device
+) -> Prepared:
+    """Measured on all words; kept of them are those that any stage looks at."""
+    fitted, vectors = fit(space.vectors.to(device), preprocessing)
+    if len(vectors) > most_words:
+        vectors = vectors[:most_words].clone()
+    if dimension == space.dimension:
+        return Prepared(fitted, LinearMap.identity(dimension, vectors), vectors)
+    reduction = principal(vectors, dimension)
+    return Prepared(fitted, reduction, unit(reduction.apply(vectors)))
+
+
+def common_dimension(spaces: Sequence[Space], words: int, words_a_dimension: int) -> tuple[int, tuple[str, ...]]:
+    """K of the common space, and a word on it where it is less than the vectors have."""
+    small = min(spaces, key=len)
+    if len(small) < FEWEST_WORDS:
+        raise SpaceError(
+            f"{small.name or 'one side'}: {len(small)} words are too few to align; expected at least {FEWEST_WORDS}, "
+            "and some thousands to do it well"
+        )
+    dimensions = [each.dimension for each in spaces]
+    shared, used = min(dimensions), min(len(small), words)
+    kept = min(shared, max(2, used // words_a_dimension))
+    if kept == max(dimensions):
+        return kept, ()
+    given = " and ".join(map(str, dimensions if len(spaces) == 2 else sorted(set(dimensions))))
+    why = f"{words_a_dimension} of the {used} words used to each" if kept < shared else "unequal dimensions"
+    return kept, (f"reduced {given} dimensions to the {kept} leading ones of each side ({why})",)

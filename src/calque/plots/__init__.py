@@ -1,6 +1,0 @@
-"""Figures for papers, from what `views` says of a run. Needs the extra `plots`."""
-
-from calque.plots.scene import Scene
-from calque.plots.table import FIGURES, FORMATS, Drawn, draw
-
-__all__ = ["FIGURES", "FORMATS", "Drawn", "Scene", "draw"]

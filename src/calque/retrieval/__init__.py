@@ -1,0 +1,1 @@
+"""Whose neighbour is whose: exact, approximate, and as a dictionary."""

@@ -1,0 +1,1 @@
+"""What a finished run is: alignments, families, and the folders that keep them."""

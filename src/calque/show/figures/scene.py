@@ -1,0 +1,123 @@
+"""What a figure is drawn from, and the look that all figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calque.data.lexicon import Lexicon
+from calque.runs.alignment import Alignment
+from calque.show.figures.lettering import Lettering
+from calque.show.views import names_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SOURCE, TARGET, CROWD, INK = "#0072B2", "#D55E00", "#9a9a9a", "#222222"
+"""Okabe and Ito's blue and vermilion, which all kinds of eyes tell apart; markers and strokes differ as well."""
+WARNING = "#a33b00"
+"""In which a figure says that its run is not to be trusted: maps of noise look as tidy as any."""
+LONGEST_NAME = 16
+"""Letters of what a language is called: two of them must stand beside each other in a column."""
+SMALLEST = 6.0
+"""Points: no letter is smaller."""
+HOUSE: dict[str, Any] = {
+    "font.size": 7.0,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.0,
+    "xtick.labelsize": SMALLEST,
+    "ytick.labelsize": SMALLEST,
+    "legend.fontsize": SMALLEST,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.formatter.use_mathtext": False,
+    "text.parse_math": False,
+    "svg.hashsalt": "calque",
+    "savefig.dpi": 300,
+}
+
+
+MARK = 2.2
+"""Points from the middle of a mark to what may stand beside it."""
+BESIDE = ((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right"), (0, 4, "center"), (0, -9, "center"))
+"""Where a word may stand beside its mark: points across, points up, and which side of it is there."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A word, the mark that it names, and its colour."""
+
+    place: tuple[float, float]
+    text: str
+    colour: str
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A run, what to show of it, and how wide."""
+
+    alignment: Alignment
+    letters: Lettering
+    lexicon: Lexicon | None = None
+    words: tuple[str, ...] = ()
+    """Source words to show; () leaves the choice to the figure."""
+    width: float = 3.3
+    """Inches: a column of most journals."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the run may be shown without a word of warning."""
+        return self.alignment.verdict.label == "aligned"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What to call the two languages."""
+        source, target = (self._short(each) for each in names_of(self.alignment))
+        return (source, target) if source != target else ("source", "target")
+
+    def _short(self, name: str) -> str:
+        """What fits a legend; matplotlib leaves out of it what begins with an underscore."""
+        plain = self.letters.plain(name).lstrip("_")
+        return plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 1]}…"
+
+
+def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of the scene's width, ``height`` of its width high, with panels in it, row by row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(scene.width, scene.width * height), layout="constrained")
+    if not scene.trusted:
+        figure.suptitle(f"verdict: {scene.alignment.verdict.label}", color=WARNING, fontsize=7.5)
+    return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
+
+
+def label(axes: Axes, named: Sequence[Label], marks: Sequence[Sequence[float]]) -> None:
+    """Words beside their points, the first ones first; one that would touch another, a mark or the edge is left out."""
+    from matplotlib.transforms import Bbox
+
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    edge, reach = axes.get_window_extent(), MARK * figure.dpi / 72
+    taken = [Bbox.from_bounds(x - reach, y - reach, 2 * reach, 2 * reach) for x, y in axes.transData.transform(marks)]
+    for each in named:
+        for across, down, side in BESIDE if each.text else ():
+            made = axes.annotate(
+                each.text,
+                each.place,
+                (across, down),
+                textcoords="offset points",
+                ha=side,
+                fontsize=SMALLEST,
+                color=each.colour,
+            )
+            box = made.get_window_extent()
+            inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            made.remove()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calque.experiments.sources import Errand, File, Outcome, Patience, Source, fetch
+from experiments.sources.publisher import Publisher, serving
+
+SOURCE = Source("some vectors", "http://publisher.example/page", "MIT", "ask the author")
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
+    """A server on this machine, reached without any proxy."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """The pauses that would have been made."""
+    return []
+
+
+def file_of(url: str, path: str = "vectors/some.vec", **known: Any) -> File:
+    return File(path, ("lex-z",), SOURCE, "MIT", url, **known)
+
+
+@pytest.fixture
+def get(folder: Path, pauses: list[float]) -> Callable[..., Outcome]:
+    """Fetch one file into the folder, without waiting."""
+
+    def run(url: str, path: str = "vectors/some.vec", attempts: int = 5, **known: Any) -> Outcome:
+        errand = Errand(folder, Patience(attempts=attempts, timeout=5.0, block=1000), pause=pauses.append)
+        (outcome,) = fetch([file_of(url, path, **known)], errand)
+        return outcome
+
+    return run
+
+
+def names(folder: Path) -> set[str]:
+    """Everything that is left in a folder, without what calque writes down itself."""
+    found = {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+    return found - {".calque-data.lock", "SHA256SUMS"}
