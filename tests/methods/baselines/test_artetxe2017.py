@@ -8,9 +8,8 @@ import torch
 from known import normal, orthogonal, right_share, task, unit_rows
 
 from calque.errors import SettingsError
-from calque.methods.baselines.artetxe2016 import Artetxe2016Settings, artetxe2016
-from calque.methods.baselines.artetxe2017 import Artetxe2017Settings, artetxe2017, induce, self_learn
-from calque.methods.baselines.dictionary import prepare, rotation
+from calque.methods.baselines.closed_form import Artetxe2016Settings, artetxe2016, known_pairs, rotation
+from calque.methods.baselines.self_learning import Artetxe2017Settings, artetxe2017, most_similar, self_learn
 from calque.progress import Step
 from calque.retrieval import exact as retrieval
 
@@ -59,9 +58,9 @@ def test_the_mean_similarity_rises_until_it_gains_less_than_the_threshold():
 
 
 def test_it_ends_at_a_map_that_is_the_rotation_of_its_own_dictionary():
-    dictionary = prepare(turned(noise=0.5), PUBLISHED.preprocessing)
+    dictionary = known_pairs(turned(noise=0.5), PUBLISHED.preprocessing)
     learned = self_learn(dictionary, PUBLISHED, turned())
-    induced = induce(learned.map.apply(dictionary.source), dictionary.target)
+    induced = most_similar(learned.map.apply(dictionary.source), dictionary.target)
     assert learned.converged
     assert learned.similarity == pytest.approx(float(induced.scores.mean()), abs=1e-6)
     again = rotation(dictionary.source, dictionary.target[induced.target])
@@ -70,7 +69,7 @@ def test_it_ends_at_a_map_that_is_the_rotation_of_its_own_dictionary():
 
 def test_every_source_word_is_paired_with_the_target_word_of_the_largest_product():
     source, target = normal(50, 5, seed=0), normal(70, 5, seed=1)
-    pairs = induce(source, target)
+    pairs = most_similar(source, target)
     products = source @ target.mT
     torch.testing.assert_close(pairs.source, torch.arange(50))
     torch.testing.assert_close(pairs.target, products.argmax(dim=1))
@@ -79,15 +78,15 @@ def test_every_source_word_is_paired_with_the_target_word_of_the_largest_product
 
 def test_the_size_of_a_block_changes_nothing(monkeypatch):
     source, target = normal(50, 5, seed=0), normal(70, 5, seed=1)
-    whole = induce(source, target)
+    whole = most_similar(source, target)
     monkeypatch.setattr(retrieval, "BLOCK_ENTRIES", 300)
-    torch.testing.assert_close(induce(source, target).target, whole.target)
+    torch.testing.assert_close(most_similar(source, target).target, whole.target)
 
 
 def test_rare_words_have_no_say():
     given, frequent = turned(), Artetxe2017Settings(words=400)
     known = torch.arange(WORDS)[:400][ANSWERS[:400] < 400][:SEEDS]
-    dictionary = replace(prepare(given, ()), rows=(known, ANSWERS[known]))
+    dictionary = replace(known_pairs(given, ()), rows=(known, ANSWERS[known]))
     learned = self_learn(dictionary, frequent, given)
     dictionary.source[400:], dictionary.target[400:] = 9.0, -9.0
     again = self_learn(dictionary, frequent, given)

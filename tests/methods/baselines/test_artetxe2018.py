@@ -8,14 +8,16 @@ from calque.data.preprocess import fit, unit
 from calque.data.space import Space
 from calque.errors import SettingsError
 from calque.linear.maps import reweighted
-from calque.methods.baselines.artetxe2018 import (
+from calque.methods.baselines.self_learning import (
     TELL_EVERY,
     Artetxe2018Settings,
     artetxe2018,
     best_maps,
-    first_dictionary,
+    draw_ranks,
+    first_pairs,
+    induce,
+    induce_from_matrix,
 )
-from calque.methods.baselines.induction import draw_ranks, induce, induce_from_matrix
 from calque.methods.default.alternation import random_rotation
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
@@ -159,14 +161,14 @@ def test_the_first_dictionary_sees_through_a_rotation():
     """Profiles do not change when a space is turned: every word finds itself, whatever the order."""
     source, target, order = make_pair()
     spaces = [fit(each.vectors, ("unit", "center", "unit"))[1] for each in (source, target)]
-    found = first_dictionary(*spaces, Artetxe2018Settings())
+    found = first_pairs(*spaces, Artetxe2018Settings())
     assert float((order[found.target] == found.source).double().mean()) > 0.99
     assert len(found) == 2 * WORDS
 
 
 def test_the_first_dictionary_is_of_as_many_words_of_each_side():
     source, target, _ = make_pair()
-    found = first_dictionary(source.vectors, target.vectors[:300], Artetxe2018Settings(start_words=400))
+    found = first_pairs(source.vectors, target.vectors[:300], Artetxe2018Settings(start_words=400))
     assert len(found) == 600
     assert int(found.source.max()) < 300
 

@@ -15,20 +15,20 @@ from calque.linear.maps import nearest_orthogonal, procrustes
 from calque.methods.baselines import adversary
 from calque.methods.baselines.adversary import (
     Network,
-    Noise,
-    batches,
+    NoiseTable,
     by_inputs,
     deltas,
     descend,
+    draw_batches,
     dropout_noise,
+    forward,
     gaussian_noise,
     generators,
-    look,
 )
 from calque.methods.baselines.conneau2017 import (
-    TOLD_AN_EPOCH,
+    EVENTS_PER_EPOCH,
+    AdversarialTraining,
     Conneau2017Settings,
-    Game,
     conneau2017,
     criterion,
     orthogonalised,
@@ -104,7 +104,7 @@ def test_the_gradient_written_out_is_that_of_autograd(leak):
     loss = functional.binary_cross_entropy_with_logits(scores, labels)
     known = torch.autograd.grad(loss, [inputs, *parameters])
     with torch.no_grad():
-        trace = look(network, inputs, noises)
+        trace = forward(network, inputs, noises)
         by_score = (torch.sigmoid(trace.scores) - labels) / 9
         assert torch.allclose(trace.scores, scores, atol=1e-14)
         assert torch.allclose(by_inputs(network, trace, by_score), known[0], atol=1e-14)
@@ -116,7 +116,7 @@ def test_the_gradient_written_out_is_that_of_autograd(leak):
 
 def test_the_head_of_a_trace_is_the_trace_of_the_head():
     network, inputs, noise = small_network(), normal(9, 5, seed=1), normal(9, 7, seed=2)
-    head, alone = look(network, inputs, [noise]).head(4), look(network, inputs[:4], [noise[:4]])
+    head, alone = forward(network, inputs, [noise]).head(4), forward(network, inputs[:4], [noise[:4]])
     assert torch.allclose(head.scores, alone.scores)
     assert all(torch.allclose(*each) for each in zip(head.gates, alone.gates, strict=True))
     ones = torch.ones(4, 1, dtype=torch.float64)
@@ -135,10 +135,10 @@ def test_weights_begin_within_their_bounds_and_by_the_seed():
 def test_batches_follow_their_weights_and_never_end(monkeypatch):
     monkeypatch.setattr(adversary, "BATCHES_AT_ONCE", 3)
     weights = torch.tensor([0.0, 1.0, 3.0])
-    drawn = batches(weights, 1000, seeded(0), CPU)
+    drawn = draw_batches(weights, 1000, seeded(0), CPU)
     rows = torch.cat([next(drawn) for _ in range(20)])
     assert torch.allclose(torch.bincount(rows, minlength=3) / 20_000, weights / 4, atol=0.015)
-    even = batches(torch.ones(4), 1000, seeded(0), CPU)
+    even = draw_batches(torch.ones(4), 1000, seeded(0), CPU)
     rows = torch.cat([next(even) for _ in range(20)])
     assert torch.allclose(torch.bincount(rows, minlength=4) / 20_000, torch.full((4,), 0.25), atol=0.015)
 
@@ -156,7 +156,7 @@ def test_noise_has_the_mean_and_deviation_asked_for():
 
 def test_windows_of_noise_come_from_all_over_the_table(monkeypatch):
     monkeypatch.setattr(adversary, "BATCHES_AT_ONCE", 4)
-    noise = Noise(torch.arange(100.0), seeded(0))
+    noise = NoiseTable(torch.arange(100.0), seeded(0))
     windows = [noise.cut(3, 4) for _ in range(300)]
     assert all(torch.equal(each.flatten().diff(), torch.ones(11)) for each in windows)
     begins = {int(each[0, 0]) for each in windows}
@@ -184,8 +184,8 @@ def test_a_step_recorded_on_a_gpu_is_the_step():
     source, target, _, _ = make_pair()
     matrices = []
     for device in (CPU, torch.device("cuda")):
-        game = Game(source.vectors.to(device), target.vectors.to(device), 0, SMALL)
-        game.play(20, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
+        game = AdversarialTraining(source.vectors.to(device), target.vectors.to(device), 0, SMALL)
+        game.run(20, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
         matrices.append(game.matrix.cpu())
     assert torch.allclose(*matrices, atol=1e-3)
 
@@ -195,10 +195,10 @@ def test_the_discriminator_descends_the_cross_entropy_of_its_labels():
     labels = torch.tensor([0.8] * 4 + [0.2] * 4, dtype=torch.float64).unsqueeze(1)
     losses = []
     for _ in range(300):
-        losses.append(float(functional.binary_cross_entropy_with_logits(look(network, inputs).scores, labels)))
+        losses.append(float(functional.binary_cross_entropy_with_logits(forward(network, inputs).scores, labels)))
         train_discriminator(network, inputs, labels, 0.5)
     assert losses[-1] < losses[0] - 0.1
-    assert torch.sigmoid(look(network, inputs).scores)[:4].mean() > 0.5
+    assert torch.sigmoid(forward(network, inputs).scores)[:4].mean() > 0.5
 
 
 def test_the_map_descends_the_cross_entropy_of_the_opposite_labels():
@@ -290,8 +290,8 @@ def test_a_game_is_held_near_the_orthogonal_maps():
     source, target, _, _ = make_pair()
     eye, distances = torch.eye(DIMENSION), []
     for beta in (0.0, 0.01, 0.1):
-        game = Game(source.vectors, target.vectors, 0, replace(SMALL, beta=beta))
-        game.play(60, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
+        game = AdversarialTraining(source.vectors, target.vectors, 0, replace(SMALL, beta=beta))
+        game.run(60, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
         distances.append(float((game.matrix.mT @ game.matrix - eye).norm()))
         assert float((game.matrix - eye).norm()) > 0.5
     assert distances[0] > distances[1] > 2 * distances[2]
@@ -308,11 +308,11 @@ def test_a_seed_decides_the_result():
 def test_it_tells_of_every_epoch_in_parts_and_the_rate_decays():
     source, target, _, _ = make_pair()
     told: list[Step] = []
-    settings = Conneau2017Settings(hidden=8, batch=4, updates=TOLD_AN_EPOCH, epochs=3, refinements=1, shrink=1.0)
+    settings = Conneau2017Settings(hidden=8, batch=4, updates=EVENTS_PER_EPOCH, epochs=3, refinements=1, shrink=1.0)
     conneau2017(Task(source, target, listen=told.append), settings)
-    assert [step.number for step in told[:-1]] == list(range(1, 3 * TOLD_AN_EPOCH + 1))
+    assert [step.number for step in told[:-1]] == list(range(1, 3 * EVENTS_PER_EPOCH + 1))
     assert sum("criterion" in step.values for step in told[:-1]) == 3
-    rates = [told[part].values["rate"] for part in (0, TOLD_AN_EPOCH, 2 * TOLD_AN_EPOCH)]
+    rates = [told[part].values["rate"] for part in (0, EVENTS_PER_EPOCH, 2 * EVENTS_PER_EPOCH)]
     assert rates == pytest.approx([0.1, 0.1 * 0.95, 0.1 * 0.95**2])
 
 

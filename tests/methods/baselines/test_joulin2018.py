@@ -8,16 +8,15 @@ from known import common, normal, orthogonal, right_share, task, unit_rows
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.methods.baselines.dictionary import Dictionary, prepare
+from calque.methods.baselines.closed_form import KnownPairs, Xing2015Settings, known_pairs, xing2015
 from calque.methods.baselines.joulin2018 import (
     Joulin2018Settings,
-    descend,
     into_unit_ball,
     joulin2018,
     mean_of_nearest,
+    minimise,
     rcsls,
 )
-from calque.methods.baselines.xing2015 import Xing2015Settings, xing2015
 from calque.progress import Step
 from calque.retrieval import exact as retrieval
 from calque.retrieval.exact import find, neighbours
@@ -26,14 +25,14 @@ PUBLISHED = Joulin2018Settings()
 SMALL = Joulin2018Settings(neighbourhood=3, words=60)
 
 
-def small_dictionary() -> Dictionary:
+def small_dictionary() -> KnownPairs:
     """A few pairs in double precision, some words in several of them, some rarer than the words that count."""
     vectors = unit_rows(80, 6, seed=0).double(), unit_rows(90, 5, seed=1).double()
     rows = torch.tensor([0, 0, 3, 7, 7, 7, 75]), torch.tensor([1, 4, 4, 0, 2, 8, 89])
-    return Dictionary(*vectors, rows, prepare(task(*map(Tensor.float, vectors), rows), ()).preprocessing)
+    return KnownPairs(*vectors, rows, known_pairs(task(*map(Tensor.float, vectors), rows), ()).preprocessing)
 
 
-def as_written(matrix: Tensor, dictionary: Dictionary, k: int, words: int) -> Tensor:
+def as_written(matrix: Tensor, dictionary: KnownPairs, k: int, words: int) -> Tensor:
     """The formula of the module, term by term."""
     source, target = dictionary.source[:words], dictionary.target[:words]
     terms = []
@@ -104,11 +103,11 @@ def test_the_mean_is_that_of_the_values_of_the_nearest_words_whatever_the_size_o
 def test_the_criterion_never_rises_however_large_the_step(constraint, step_size):
     steps: list[Step] = []
     given = noisy_problem(listen=steps.append)
-    dictionary = prepare(given, ("unit",))
+    dictionary = known_pairs(given, ("unit",))
     settings = Joulin2018Settings(constraint=constraint, step_size=step_size, steps=20)
     start = rcsls(xing2015(given, Xing2015Settings()).source.map.matrix, dictionary, settings).value
     steps.clear()
-    end = descend(dictionary, settings, given)
+    end = minimise(dictionary, settings, given)
     told = [start, *(float(step.values["criterion"]) for step in steps)]
     assert all(later <= earlier for earlier, later in pairwise(told[1:]))
     assert told[1] <= start + 1e-6
@@ -118,7 +117,7 @@ def test_the_criterion_never_rises_however_large_the_step(constraint, step_size)
 def test_a_step_that_is_too_long_is_halved_until_it_helps():
     steps: list[Step] = []
     given = noisy_problem(listen=steps.append)
-    descend(prepare(given, ("unit",)), Joulin2018Settings(constraint="orthogonal", step_size=64.0), given)
+    minimise(known_pairs(given, ("unit",)), Joulin2018Settings(constraint="orthogonal", step_size=64.0), given)
     sizes = [64.0, *(float(step.values["step_size"]) for step in steps)]
     values = [float(step.values["criterion"]) for step in steps]
     assert sizes[-1] < 64.0
@@ -128,10 +127,10 @@ def test_a_step_that_is_too_long_is_halved_until_it_helps():
 
 
 def test_what_is_asked_of_the_map_holds():
-    given, dictionary = noisy_problem(), prepare(noisy_problem(), ("unit",))
+    given, dictionary = noisy_problem(), known_pairs(noisy_problem(), ("unit",))
     values = {
         constraint: torch.linalg.svdvals(
-            descend(dictionary, Joulin2018Settings(constraint=constraint, step_size=0.1), given).matrix
+            minimise(dictionary, Joulin2018Settings(constraint=constraint, step_size=0.1), given).matrix
         )
         for constraint in ("none", "spectral", "orthogonal")
     }
@@ -176,7 +175,9 @@ def test_who_stops_it_gets_the_rotation_it_starts_from():
 def test_it_ends_when_nothing_improves():
     steps: list[Step] = []
     given = noisy_problem(listen=steps.append)
-    descend(prepare(given, ("unit",)), Joulin2018Settings(constraint="orthogonal", steps=1000, step_size=0.1), given)
+    minimise(
+        known_pairs(given, ("unit",)), Joulin2018Settings(constraint="orthogonal", steps=1000, step_size=0.1), given
+    )
     assert 10 < len(steps) < 900
 
 

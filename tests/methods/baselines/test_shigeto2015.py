@@ -6,8 +6,13 @@ import torch
 from known import common, normal, orthogonal, right_share, task
 
 from calque.errors import SettingsError
-from calque.methods.baselines.mikolov2013 import Mikolov2013Settings, mikolov2013
-from calque.methods.baselines.shigeto2015 import Shigeto2015Settings, ridge_regression, shigeto2015
+from calque.methods.baselines.closed_form import (
+    Mikolov2013Settings,
+    Shigeto2015Settings,
+    mikolov2013,
+    ridge_regression,
+    shigeto2015,
+)
 
 PUBLISHED = Shigeto2015Settings()
 UNBOUND = Shigeto2015Settings(ridge=0.0)

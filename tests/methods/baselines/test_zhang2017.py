@@ -13,12 +13,12 @@ from calque.errors import SettingsError, SpaceError
 from calque.methods.baselines.adversary import Adam, generators
 from calque.methods.baselines.zhang2017 import (
     MOST_EVENTS,
+    AutoencoderTraining,
     Drop,
-    Game,
     Zhang2017Settings,
-    play,
     reconstruction,
     sampling_weights,
+    train,
     zhang2017,
 )
 from calque.methods.default.alternation import random_rotation
@@ -80,10 +80,10 @@ def share_of(outcome: Outcome, source: Space, target: Space, order: torch.Tensor
     return right_share(outcome.source.apply(source.vectors), outcome.target.apply(target.vectors), order)
 
 
-def make_game(settings: Zhang2017Settings, seed: int = 0) -> Game:
+def make_game(settings: Zhang2017Settings, seed: int = 0) -> AutoencoderTraining:
     source, target, _ = make_pair(seed)
     spaces = unit(source.vectors), unit(target.vectors)
-    return Game(spaces, [torch.ones(WORDS), torch.ones(WORDS)], seed, settings)
+    return AutoencoderTraining(spaces, [torch.ones(WORDS), torch.ones(WORDS)], seed, settings)
 
 
 def test_reconstruction_and_its_gradient_are_those_of_autograd():
@@ -176,16 +176,16 @@ def test_the_map_kept_is_the_one_at_the_foot_of_the_drop():
         def __init__(self, losses: list[float]) -> None:
             self.losses, self.matrix = iter(losses), torch.zeros(1)
 
-        def play(self, steps: int) -> float:
+        def run(self, steps: int) -> float:
             assert steps == 10
             self.matrix += 1
             return next(self.losses)
 
     settings = Zhang2017Settings(steps=80, window=10, patience=1000)
     losses = [-0.2, 0.1, 0.3, -0.1, -0.15, 0.0, 0.2, 0.1]
-    assert play(Scripted(losses), Task(source, target), settings).tolist() == [5.0]  # type: ignore[arg-type]
+    assert train(Scripted(losses), Task(source, target), settings).tolist() == [5.0]  # type: ignore[arg-type]
     impatient = Zhang2017Settings(steps=80, window=10, patience=20)
-    assert play(Scripted([0.1, 0.0, 0.05, 0.05, -1.0]), Task(source, target), impatient).tolist() == [2.0]  # type: ignore[arg-type]
+    assert train(Scripted([0.1, 0.0, 0.05, 0.05, -1.0]), Task(source, target), impatient).tolist() == [2.0]  # type: ignore[arg-type]
 
 
 def test_a_game_that_diverges_ends_with_the_map_before_and_says_so():
@@ -212,7 +212,7 @@ def test_reconstruction_holds_the_map_near_the_orthogonal_ones():
     distances = []
     for weight in (0.0, 1.0, 10.0):
         game = make_game(Zhang2017Settings(hidden=50, batch=32, rate=5e-3, reconstruction=weight))
-        game.play(150)
+        game.run(150)
         distances.append(float((game.matrix.mT @ game.matrix - torch.eye(DIMENSION)).norm()))
     assert distances[0] > distances[1] > distances[2]
 
@@ -263,7 +263,7 @@ def test_a_game_recorded_on_a_gpu_is_the_game():
     for device in ("cpu", "cuda"):
         source, target, _ = make_pair()
         spaces = unit(source.vectors).to(device), unit(target.vectors).to(device)
-        losses.append(Game(spaces, [torch.ones(WORDS), torch.ones(WORDS)], 0, SMALL).play(50))
+        losses.append(AutoencoderTraining(spaces, [torch.ones(WORDS), torch.ones(WORDS)], 0, SMALL).run(50))
     assert losses[0] == pytest.approx(losses[1], abs=1e-3)
 
 
