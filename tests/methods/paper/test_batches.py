@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.methods.paper.batches import Batches, Words, generator_of
+from calque.methods.paper.training import Batches, TrainingWords, generator_of
 
 
-def words(source: int = 10, target: int = 10) -> Words:
+def words(source: int = 10, target: int = 10) -> TrainingWords:
     """The vector of word i is (i, i), and its weight grows with i: so a batch tells which words are in it."""
     vectors = [torch.arange(size, dtype=torch.float32).unsqueeze(1).expand(-1, 2) for size in (source, target)]
     weights = [torch.arange(1.0, size + 1) for size in (source, target)]
-    return Words(*vectors, *(each / each.sum() for each in weights))
+    return TrainingWords(*vectors, *(each / each.sum() for each in weights))
 
 
 def rows(batches: Batches, step: int, side: str = "source") -> list[list[int]]:

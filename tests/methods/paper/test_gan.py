@@ -9,10 +9,9 @@ from paper_problems import normal, random_batch, random_transfer, seeded
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.methods.paper.gan import Critics, GanSettings, Noise, critic_loss, draw_noise, first_critics, map_loss
-from calque.methods.paper.objective import Batch, back_translation_loss
-from calque.methods.paper.stage import RmsProp
-from calque.methods.paper.transfer import Transfer
+from calque.methods.paper.gan import CriticNoise, Critics, GanSettings, critic_loss, draw_noise, first_critics, map_loss
+from calque.methods.paper.objective import Batch, Transfer, back_translation_loss
+from calque.methods.paper.training import RmsProp
 
 SETTINGS = GanSettings(hidden=6)
 DIMENSION = 3
@@ -29,7 +28,7 @@ def batch() -> Batch:
 
 
 @pytest.fixture
-def noise(batch) -> Noise:
+def noise(batch) -> CriticNoise:
     return draw_noise(batch.source, SETTINGS, [seeded(30), seeded(31)])
 
 
@@ -71,7 +70,7 @@ def slope(critics: Critics, seed: int, way: int, z: np.ndarray) -> float:
     return float(np.linalg.norm(found))
 
 
-def critic_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: Noise, seed: int) -> float:
+def critic_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: CriticNoise, seed: int) -> float:
     total = 0.0
     for way, (mapped, real, of_mapped, of_real) in enumerate(words(transfer, batch, seed)):
         outer, inner, between = (each[seed, way].numpy() for each in noise.tensors())
@@ -83,7 +82,7 @@ def critic_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noi
     return total
 
 
-def map_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: Noise, seed: int) -> float:
+def map_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: CriticNoise, seed: int) -> float:
     total = 0.0
     for way, (mapped, _, of_mapped, _) in enumerate(words(transfer, batch, seed)):
         outer, inner, _ = (each[seed, way].numpy() for each in noise.tensors())
@@ -102,7 +101,9 @@ def test_what_the_critics_say_word_by_word(critics, noise):
 
 def test_slopes_are_the_lengths_of_the_gradients(critics):
     vectors = normal(2, 2, 5, DIMENSION, seed=23).requires_grad_()
-    even = Noise(torch.ones(2, 2, 5, DIMENSION).double(), torch.ones(2, 2, 5, 6).double(), torch.zeros(2, 2, 5, 1))
+    even = CriticNoise(
+        torch.ones(2, 2, 5, DIMENSION).double(), torch.ones(2, 2, 5, 6).double(), torch.zeros(2, 2, 5, 1)
+    )
     (gradient,) = torch.autograd.grad(critics.values(vectors, even).sum(), vectors)
     assert torch.allclose(critics.slopes(vectors), gradient.norm(dim=-1), atol=1e-12)
 

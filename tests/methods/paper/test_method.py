@@ -10,10 +10,10 @@ from paper_problems import Kept, KilledError, equal, language_pair, named, norma
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
 from calque.linear.maps import LinearMap, NetworkMap
-from calque.methods.paper.batches import generator_of
 from calque.methods.paper.gan import GanSettings
 from calque.methods.paper.method import PaperSettings, paper, paper_together
-from calque.methods.paper.transfer import first_transfer
+from calque.methods.paper.objective import first_transfer
+from calque.methods.paper.training import generator_of
 from calque.methods.task import Outcome, Task, word_weights
 from calque.progress import Step
 

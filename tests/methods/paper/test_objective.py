@@ -12,9 +12,8 @@ import torch
 from paper_problems import language_pair, named, normal, only, random_batch, random_transfer, rotation
 
 from calque.data.preprocess import fit, unit
-from calque.methods.paper.batches import Words
-from calque.methods.paper.objective import Batch, Objective, back_translation_loss
-from calque.methods.paper.transfer import Transfer
+from calque.methods.paper.objective import Batch, Objective, Transfer, back_translation_loss
+from calque.methods.paper.training import TrainingWords
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 
 KINDS = ["tied", "free", "network"]
@@ -208,7 +207,7 @@ def standardised() -> tuple[Batch, torch.Tensor]:
     source, target, truth = language_pair(60)
     x, y = (fit(each.vectors, ("standardise",))[1] for each in (source, target))
     even = torch.full((60,), 1 / 60)
-    return Words(x, y, even, even).head(60, 1), truth.unsqueeze(0)
+    return TrainingWords(x, y, even, even).head(60, 1), truth.unsqueeze(0)
 
 
 def test_the_true_rotation_costs_less_than_any_other():
@@ -282,7 +281,7 @@ def test_a_word_that_weighs_more_counts_more():
 
 def test_the_head_of_two_vocabularies_of_other_sizes_can_be_compared():
     source, target = named(normal(30, 3, seed=1), "s").vectors, named(normal(12, 3, seed=2), "t").vectors
-    words = Words(source, target, torch.full((30,), 1 / 30), torch.full((12,), 1 / 12))
+    words = TrainingWords(source, target, torch.full((30,), 1 / 30), torch.full((12,), 1 / 12))
     batch = words.head(20, 1)
     transfer = Transfer((rotation(3, 0).float().unsqueeze(0),), tied=True)
     assert float(distances(PUBLISHED, transfer, batch)) == pytest.approx(

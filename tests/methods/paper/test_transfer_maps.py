@@ -6,7 +6,7 @@ import torch
 from paper_problems import normal, random_transfer, rotation, seeded
 
 from calque.linear.maps import LinearMap, NetworkMap
-from calque.methods.paper.transfer import Transfer, first_transfer
+from calque.methods.paper.objective import Transfer, first_transfer
 
 KINDS = ["tied", "free", "network"]
 

@@ -9,7 +9,7 @@ from paper_problems import Kept, KilledError, equal, normal, seeded
 from torch.optim.rmsprop import rmsprop
 
 from calque.data.space import Space
-from calque.methods.paper.stage import Best, RmsProp, Stage
+from calque.methods.paper.training import Best, RmsProp, TrainingStage
 from calque.methods.task import Task
 from calque.progress import Step
 
@@ -92,7 +92,7 @@ def test_what_is_kept_does_not_follow_the_training():
 
 def stage_of(
     losses: Callable[[int], list[float]], steps: int = 20, look: int = 2, patience: int = 6, seeds: int = 2
-) -> Stage:
+) -> TrainingStage:
     """A stage whose parameter is the number of steps made, and whose loss after so many steps is known."""
     parameter = torch.zeros(seeds)
 
@@ -101,7 +101,9 @@ def stage_of(
         parameter.add_(1)
 
     best = Best.none((parameter,), patience)
-    return Stage("walk", steps, look, update, lambda: torch.tensor(losses(int(parameter[0]))), (parameter,), best, ())
+    return TrainingStage(
+        "walk", steps, look, update, lambda: torch.tensor(losses(int(parameter[0]))), (parameter,), best, ()
+    )
 
 
 def test_it_stops_when_no_seed_has_improved_for_its_patience():
@@ -168,7 +170,7 @@ def test_asked_to_stop_before_it_began_it_takes_no_step():
     assert (stage.step, stage.best.parameters[0].tolist()) == (0, [0.0, 0.0])
 
 
-def trained(kept: Kept, steps: int = 12, told: list[Step] | None = None) -> Stage:
+def trained(kept: Kept, steps: int = 12, told: list[Step] | None = None) -> TrainingStage:
     """Two parameters, each with an optimiser, pulled about by noise of every step; the second seed's best is early."""
     generator = seeded(0)
     maps, judges = (torch.randn(2, 3, generator=generator).requires_grad_() for _ in range(2))
@@ -182,12 +184,12 @@ def trained(kept: Kept, steps: int = 12, told: list[Step] | None = None) -> Stag
     def loss() -> torch.Tensor:
         return maps.square().sum(dim=1) + torch.tensor([0.0, float(stage.step)])
 
-    stage = Stage("train", steps, 2, update, loss, (maps,), Best.none((maps,), 9), learned)
+    stage = TrainingStage("train", steps, 2, update, loss, (maps,), Best.none((maps,), 9), learned)
     stage.run(replace(TASK, checkpoint=kept, listen=(told if told is not None else []).append))
     return stage
 
 
-def result(stage: Stage) -> tuple[torch.Tensor, ...]:
+def result(stage: TrainingStage) -> tuple[torch.Tensor, ...]:
     return (*stage.best.parameters, stage.best.loss, stage.best.since, *stage.parameters, torch.tensor(stage.step))
 
 
