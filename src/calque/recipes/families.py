@@ -18,7 +18,7 @@ from calque.methods.default.preparing import Prepared, common_dimension, prepare
 from calque.methods.many.reconciling import Reconciled, ReconcilingSettings, reconcile
 from calque.methods.many.synchronisation import connected
 from calque.methods.many.triangles import HOLDS, Finding, Pair, Triangle, pairs_of, standing, triangles_of, way_round
-from calque.methods.referee import witness
+from calque.methods.referee import referee
 from calque.methods.task import Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.registry import Recipe
@@ -200,7 +200,7 @@ def _relations(
         if pair in stay:
             relations[pair] = Relation(there, back, _confirmed(direct[pair].verdict, pair, shares), "direct")
         else:
-            verdict = judge(witness(Task(spaces[pair[0]], spaces[pair[1]], *around), *there))
+            verdict = judge(referee(Task(spaces[pair[0]], spaces[pair[1]], *around), *there))
             relations[pair] = Relation(there, back, _by_others(verdict, direct.get(pair)), "others")
     return relations
 
