@@ -7,7 +7,7 @@ import torch
 
 from calque.data.preprocess import unit
 from calque.linear.maps import nearest_orthogonal
-from calque.methods.many.synchronisation import connected, rotation, shared_maps, synchronise
+from calque.methods.many.synchronisation import connected, implied_rotation, shared_maps, synchronise
 from calque.methods.many.triangles import pairs_of
 from calque.retrieval.exact import Pairs
 
@@ -62,7 +62,7 @@ DICTIONARIES = {pair: Pairs(ROWS, ROWS, SCORES) for pair in RELATIVE}
 
 class TestSharedMaps:
     def test_a_dictionary_implies_its_rotation(self):
-        got = rotation(VECTORS, ("a", "b"), DICTIONARIES["a", "b"])
+        got = implied_rotation(VECTORS, ("a", "b"), DICTIONARIES["a", "b"])
         assert torch.allclose(VECTORS["a"] @ got, VECTORS["b"], atol=1e-9)
 
     def test_turned_copies_of_one_language_meet(self):
