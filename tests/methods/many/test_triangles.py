@@ -39,7 +39,7 @@ def found(label: str, clearance: float = 8.0) -> Finding:
     return Finding(label, clearance)  # type: ignore[arg-type]
 
 
-class TestTheWayRound:
+class TestRoundTripShare:
     def test_dictionaries_that_agree_bring_every_word_home(self):
         assert round_trip_share(right(), ABC, SIZES) == 1.0
 
@@ -75,7 +75,7 @@ class TestTheWayRound:
             assert round_trip_share(chance, ABC, SIZES) == 0.0
 
 
-class TestWhoStays:
+class TestPairsToKeep:
     def test_one_wrong_pair_of_six_goes_alone(self):
         names = list("abcd")
         shares = {each: 0.0 if {"a", "b"} <= set(each) else 0.3 for each in triangles_of(names, pairs_of(names))}

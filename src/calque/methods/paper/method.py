@@ -126,7 +126,7 @@ def _adversarial_stage(
 ) -> tuple[Transfer, set[int]]:
     """Stage one: critics and maps in turn, from several starts for every seed (section 3.3).
 
-    The Sinkhorn distances decide which start of a seed is kept. Also the places of the seeds that diverged.
+    The start with the lowest Sinkhorn distances is kept. Returns the maps, and the places of the seeds that diverged.
     """
     gan = settings.gan
     if gan.steps == 0:
@@ -168,15 +168,17 @@ def _adversarial_stage(
     places = best.loss.view(len(seeds), gan.starts).argmin(dim=1)
     places = places + gan.starts * torch.arange(len(seeds), device=places.device)
     kept = tuple(parameter[places].clone().requires_grad_() for parameter in best.parameters)
-    return Transfer(kept, transfer.tied), {
-        seed for seed, place in enumerate(places.tolist()) if place in stage.diverged
-    }
+    diverged = {seed for seed, place in enumerate(places.tolist()) if place in stage.diverged}
+    return Transfer(kept, transfer.tied), diverged
 
 
 def _transport_stage(
     task: Task, words: TrainingWords, started: Transfer, settings: PaperSettings, seeds: Seeds
 ) -> tuple[Transfer, set[int]]:
-    """Stage two: down the gradient of the whole objective, by which models are also compared (section 3.2)."""
+    """Stage two: down the gradient of the whole objective, by which models are also compared (section 3.2).
+
+    Returns the maps, and the places of the seeds that diverged.
+    """
     parameters = tuple(parameter.detach().clone().requires_grad_() for parameter in started.parameters)
     transfer, optimiser, objective = Transfer(parameters, started.tied), RmsProp(settings.rate), _objective(settings)
 
