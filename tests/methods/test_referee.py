@@ -88,14 +88,14 @@ def test_it_need_not_be_a_rotation_nor_of_any_length(task, true):
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Step]:
+def events() -> list[Step]:
     return []
 
 
 @pytest.fixture(scope="module")
-def false(task, told) -> Evidence:
+def false(task, events) -> Evidence:
     """Of any other rotation."""
-    evidence = referee(replace(task, listen=told.append), by(random_rotation(DIMENSION, seeded(11))), STAY)
+    evidence = referee(replace(task, listen=events.append), by(random_rotation(DIMENSION, seeded(11))), STAY)
     assert evidence is not None
     return evidence
 
@@ -195,8 +195,8 @@ def test_it_is_the_same_again_and_leaves_torch_its_threads(task, true):
     assert true.roles[0] == "winner"
 
 
-def test_a_second_round_runs_where_the_first_does_not_confirm(false, told):
-    assert [(each.stage, each.number) for each in told] == [("judge", row + 1) for row in range(25)]
+def test_a_second_round_runs_where_the_first_does_not_confirm(false, events):
+    assert [(each.stage, each.number) for each in events] == [("judge", row + 1) for row in range(25)]
     assert false.starts == 25
 
 

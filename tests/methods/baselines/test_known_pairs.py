@@ -30,24 +30,24 @@ def test_the_mean_is_that_of_the_whole_vocabulary_and_not_of_the_pairs():
 
 @pytest.mark.parametrize("pairs", [None, (torch.zeros(0, dtype=torch.long), torch.zeros(0, dtype=torch.long))])
 def test_a_task_without_pairs_is_refused_in_one_line(pairs):
-    given = task(normal(5, 3, seed=0), normal(5, 3, seed=1), pairs or 5)
-    object.__setattr__(given, "pairs", pairs)
+    problem = task(normal(5, 3, seed=0), normal(5, 3, seed=1), pairs or 5)
+    object.__setattr__(problem, "pairs", pairs)
     with pytest.raises(LexiconError, match=r"^the task has no word pairs.*give it a lexicon$"):
-        known_pairs(given, ())
+        known_pairs(problem, ())
 
 
 def test_one_side_is_mapped_and_the_other_stays():
     source, target = normal(20, 3, seed=0), normal(20, 4, seed=1)
-    given, there, back = task(source, target), LinearMap(normal(3, 4, seed=2)), LinearMap(normal(4, 3, seed=3))
-    forward = common(known_pairs(given, ()).source_to_target(there), given)
+    problem, there, back = task(source, target), LinearMap(normal(3, 4, seed=2)), LinearMap(normal(4, 3, seed=3))
+    forward = common(known_pairs(problem, ()).source_to_target(there), problem)
     torch.testing.assert_close(forward, (unit(there.apply(source)), unit(target)))
-    backward = common(known_pairs(given, ()).target_to_source(back), given)
+    backward = common(known_pairs(problem, ()).target_to_source(back), problem)
     torch.testing.assert_close(backward, (unit(source), unit(back.apply(target))))
 
 
 def test_a_map_in_double_precision_is_saved_in_single():
-    given = task(normal(20, 3, seed=0), normal(20, 3, seed=1))
-    outcome = known_pairs(given, ("unit",)).source_to_target(LinearMap(torch.eye(3, dtype=torch.float64)))
+    problem = task(normal(20, 3, seed=0), normal(20, 3, seed=1))
+    outcome = known_pairs(problem, ("unit",)).source_to_target(LinearMap(torch.eye(3, dtype=torch.float64)))
     assert outcome.source.map.matrix.dtype == outcome.target.map.matrix.dtype == torch.float32
 
 
@@ -81,10 +81,10 @@ def test_rotation_is_found_even_where_the_spaces_agree_very_weakly():
 @pytest.mark.parametrize(("dimension", "other"), [(4, 7), (7, 4)])
 def test_between_unequal_dimensions_it_is_semi_orthogonal_and_has_the_largest_product(dimension, other):
     source, target = normal(60, dimension, seed=0), normal(60, other, seed=1)
-    found = rotation(source, target).matrix
-    square = found @ found.mT if dimension < other else found.mT @ found
+    result = rotation(source, target).matrix
+    square = result @ result.mT if dimension < other else result.mT @ result
     torch.testing.assert_close(square, torch.eye(min(dimension, other)))
-    reached = float(((source @ found) * target).sum())
+    reached = float(((source @ result) * target).sum())
     for seed in range(20):
         q = torch.linalg.qr(normal(max(dimension, other), min(dimension, other), seed=10 + seed)).Q
         assert float(((source @ (q if dimension > other else q.mT)) * target).sum()) < reached

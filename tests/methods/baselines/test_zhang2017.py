@@ -88,11 +88,11 @@ def make_game(settings: Zhang2017Settings, seed: int = 0) -> AutoencoderTraining
 
 def test_reconstruction_and_its_gradient_are_those_of_autograd():
     source, matrix = unit(normal(30, 6, seed=0)), normal(6, 6, seed=1).requires_grad_()
-    known = -functional.cosine_similarity(source, source @ matrix @ matrix.mT).mean()
-    (gradient,) = torch.autograd.grad(known, matrix)
+    reference = -functional.cosine_similarity(source, source @ matrix @ matrix.mT).mean()
+    (gradient,) = torch.autograd.grad(reference, matrix)
     with torch.no_grad():
         loss, by_matrix = reconstruction(source, matrix)
-    assert float(loss) == pytest.approx(float(known.detach()), abs=1e-14)
+    assert float(loss) == pytest.approx(float(reference.detach()), abs=1e-14)
     assert torch.allclose(by_matrix, gradient, atol=1e-14)
 
 
@@ -121,8 +121,8 @@ def test_a_step_is_adam_on_the_published_losses():
     losses = deceived - 0.7 * back, seen_through
     gradients = torch.autograd.grad(losses[0], matrix, retain_graph=True) + torch.autograd.grad(losses[1], layers)
     game.step(rows, columns, noise, hidden_noise)
-    for gradient, found in zip(gradients, game.adam.gradients, strict=True):
-        assert torch.allclose(found, gradient, atol=1e-6)
+    for gradient, result in zip(gradients, game.adam.gradients, strict=True):
+        assert torch.allclose(result, gradient, atol=1e-6)
     expected = matrix.detach() - 1e-3 * gradients[0] / (gradients[0].abs() + 1e-8)
     assert torch.allclose(game.matrix, expected, atol=2e-6)
     assert float(game.total) == pytest.approx(float(losses[0].detach()), abs=1e-5)
@@ -226,26 +226,26 @@ def test_a_seed_decides_the_result():
 
 def test_it_tells_some_hundred_times_at_most():
     source, target, _ = make_pair()
-    told: list[Step] = []
+    events: list[Step] = []
     settings = Zhang2017Settings(hidden=2, batch=1, steps=600, window=1, patience=600)
-    zhang2017(Task(source, target, listen=told.append), settings)
-    assert len(told) <= MOST_EVENTS
-    assert told[-1].number == told[-1].total == 600
-    assert set(told[0].values) == {"loss", "drop"}
+    zhang2017(Task(source, target, listen=events.append), settings)
+    assert len(events) <= MOST_EVENTS
+    assert events[-1].number == events[-1].total == 600
+    assert set(events[0].values) == {"loss", "drop"}
 
 
 def test_fewer_steps_than_a_window_are_all_it_takes():
     source, target, _ = make_pair()
-    told: list[Step] = []
-    zhang2017(Task(source, target, listen=told.append), Zhang2017Settings(hidden=2, batch=1, steps=3))
-    assert [(step.number, step.total) for step in told] == [(1, 1)]
+    events: list[Step] = []
+    zhang2017(Task(source, target, listen=events.append), Zhang2017Settings(hidden=2, batch=1, steps=3))
+    assert [(step.number, step.total) for step in events] == [(1, 1)]
 
 
 def test_it_stops_when_asked_with_what_it_has():
     source, target, _ = make_pair()
-    told: list[Step] = []
-    outcome = zhang2017(Task(source, target, listen=told.append, stopped=lambda: len(told) >= 2), TINY)
-    assert len(told) == 2
+    events: list[Step] = []
+    outcome = zhang2017(Task(source, target, listen=events.append, stopped=lambda: len(events) >= 2), TINY)
+    assert len(events) == 2
     assert outcome.notes == ("it was interrupted",)
     assert outcome.source.map.matrix.shape == (DIMENSION, DIMENSION)
 

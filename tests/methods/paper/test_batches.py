@@ -101,8 +101,8 @@ def drawn(*numbers: int) -> float:
 
 def test_every_seed_stage_and_number_has_randomness_of_its_own():
     """Draws of 53 bits: two that are equal come from one state."""
-    found = [drawn(seed, stage, number) for seed in range(20) for stage in range(5) for number in range(50)]
-    assert len(set(found)) == len(found)
+    result = [drawn(seed, stage, number) for seed in range(20) for stage in range(5) for number in range(50)]
+    assert len(set(result)) == len(result)
     assert drawn(3, 2, 1) == drawn(3, 2, 1)
 
 
