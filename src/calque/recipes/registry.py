@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calque.methods.baselines.closed_form import (
+from calque.methods.baselines.conneau2017 import Conneau2017Settings, conneau2017
+from calque.methods.baselines.joulin2018 import Joulin2018Settings, joulin2018
+from calque.methods.baselines.known_pairs import (
     Artetxe2016Settings,
     Mikolov2013Settings,
     Shigeto2015Settings,
@@ -18,8 +20,6 @@ from calque.methods.baselines.closed_form import (
     xing2015,
     zhang2016,
 )
-from calque.methods.baselines.conneau2017 import Conneau2017Settings, conneau2017
-from calque.methods.baselines.joulin2018 import Joulin2018Settings, joulin2018
 from calque.methods.baselines.self_learning import Artetxe2017Settings, Artetxe2018Settings, artetxe2017, artetxe2018
 from calque.methods.baselines.zhang2017 import Zhang2017Settings, zhang2017
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_to_fine

@@ -8,7 +8,7 @@ import torch
 from known import normal, orthogonal, right_share, task, unit_rows
 
 from calque.errors import SettingsError
-from calque.methods.baselines.closed_form import Artetxe2016Settings, artetxe2016, known_pairs, rotation
+from calque.methods.baselines.known_pairs import Artetxe2016Settings, artetxe2016, known_pairs, rotation
 from calque.methods.baselines.self_learning import Artetxe2017Settings, artetxe2017, most_similar, self_learn
 from calque.progress import Step
 from calque.retrieval import exact as retrieval

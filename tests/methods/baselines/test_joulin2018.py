@@ -8,7 +8,6 @@ from known import common, normal, orthogonal, right_share, task, unit_rows
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.methods.baselines.closed_form import KnownPairs, Xing2015Settings, known_pairs, xing2015
 from calque.methods.baselines.joulin2018 import (
     Joulin2018Settings,
     into_unit_ball,
@@ -17,6 +16,7 @@ from calque.methods.baselines.joulin2018 import (
     minimise,
     rcsls,
 )
+from calque.methods.baselines.known_pairs import KnownPairs, Xing2015Settings, known_pairs, xing2015
 from calque.progress import Step
 from calque.retrieval import exact as retrieval
 from calque.retrieval.exact import find, neighbours

@@ -9,7 +9,7 @@ from known import common, normal, orthogonal, task
 from calque.data.preprocess import unit
 from calque.errors import LexiconError
 from calque.linear.maps import LinearMap
-from calque.methods.baselines.closed_form import known_pairs, rotation
+from calque.methods.baselines.known_pairs import known_pairs, rotation
 
 
 def test_x_and_y_hold_one_row_a_pair_even_where_a_word_has_several_translations():

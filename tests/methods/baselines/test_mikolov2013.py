@@ -6,7 +6,7 @@ import torch
 from known import normal, right_share, task
 
 from calque.errors import SettingsError
-from calque.methods.baselines.closed_form import Mikolov2013Settings, mikolov2013
+from calque.methods.baselines.known_pairs import Mikolov2013Settings, mikolov2013
 
 PUBLISHED = Mikolov2013Settings()
 

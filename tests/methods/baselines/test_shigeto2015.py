@@ -6,7 +6,7 @@ import torch
 from known import common, normal, orthogonal, right_share, task
 
 from calque.errors import SettingsError
-from calque.methods.baselines.closed_form import (
+from calque.methods.baselines.known_pairs import (
     Mikolov2013Settings,
     Shigeto2015Settings,
     mikolov2013,

@@ -6,7 +6,7 @@ import torch
 from known import normal, orthogonal, right_share, task, turns
 
 from calque.data.preprocess import unit
-from calque.methods.baselines.closed_form import Xing2015Settings, Zhang2016Settings, xing2015, zhang2016
+from calque.methods.baselines.known_pairs import Xing2015Settings, Zhang2016Settings, xing2015, zhang2016
 
 PUBLISHED = Xing2015Settings()
 

@@ -7,7 +7,7 @@ import torch
 from known import normal, orthogonal, right_share, task, turns
 
 from calque.errors import SettingsError
-from calque.methods.baselines.closed_form import Mikolov2013Settings, Zhang2016Settings, mikolov2013, zhang2016
+from calque.methods.baselines.known_pairs import Mikolov2013Settings, Zhang2016Settings, mikolov2013, zhang2016
 
 PUBLISHED = Zhang2016Settings()
 

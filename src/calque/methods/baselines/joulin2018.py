@@ -27,7 +27,7 @@ from torch import Tensor
 from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
 from calque.linear.maps import LinearMap, nearest_orthogonal
-from calque.methods.baselines.closed_form import KnownPairs, known_pairs, rotation
+from calque.methods.baselines.known_pairs import KnownPairs, known_pairs, rotation
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
 from calque.retrieval.exact import blocks

@@ -37,7 +37,7 @@ from calque.data.preprocess import check_steps, fit, unit
 from calque.errors import SettingsError
 from calque.linear.maps import LinearMap, reweighted
 from calque.linear.side import Side
-from calque.methods.baselines.closed_form import KnownPairs, known_pairs, rotation
+from calque.methods.baselines.known_pairs import KnownPairs, known_pairs, rotation
 from calque.methods.default.starts import profiles
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
