@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calque.data.formats import Sheet
+from calque.data.formats import BlockSource
 from calque.data.formats.block_source import BLOCK_ROWS
 from calque.errors import RunError
 from calque.retrieval.approximate import Recall, build, tuned
@@ -156,10 +156,10 @@ class StreamedRun:
         kept = self.run.tensors.get(f"{side}.counts")
         return None if kept is None else np.array(kept)
 
-    def sheet(self, side: str) -> Sheet:
+    def sheet(self, side: str) -> BlockSource:
         """A language, as it is written to a file."""
         words, vectors = self.words(side), self.vectors(side)
-        return Sheet(
+        return BlockSource(
             len(vectors),
             vectors.shape[1],
             lambda: words.blocks(BLOCK_ROWS),

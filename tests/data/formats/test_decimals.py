@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque.data.formats.decimals import decimals
+from calque.data.formats.text import decimals
 
 
 def one_by_one(text: bytes) -> np.ndarray:

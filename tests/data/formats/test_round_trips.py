@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calque.data.formats import read, write
-from calque.data.formats.numerals import ends_in_number
+from calque.data.formats.text import ends_in_number
 from calque.data.space import Space
 
 ODD = st.sampled_from(

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from calque.data.formats import read, sniff
-from calque.data.formats.format import Request
-from calque.data.formats.registry import FORMATS
+from calque.data.formats.format import ReadOptions
+from calque.data.formats.known_formats import FORMATS
 from calque.data.formats.text import parse_block
 from calque.errors import FormatError
 
@@ -249,4 +249,4 @@ def test_a_line_that_never_ends_is_refused(save, monkeypatch):
     monkeypatch.setattr("calque.data.formats.text.LONGEST_LINE", 100)
     monkeypatch.setattr("calque.data.formats.text.BLOCK_SIZE", 50)
     with pytest.raises(FormatError, match="no line end in 100 bytes"):
-        FORMATS["word2vec"].read(save(b"2 2\n" + b"x" * 1000), Request())
+        FORMATS["word2vec"].read(save(b"2 2\n" + b"x" * 1000), ReadOptions())
