@@ -7,16 +7,8 @@ import pytest
 import scipy.linalg
 import torch
 
-from calque.linear.maps import (
-    LinearMap,
-    NetworkMap,
-    least_squares,
-    nearest_orthogonal,
-    principal,
-    procrustes,
-    reweighted,
-    two_way,
-)
+from calque.linear.closed_forms import least_squares, nearest_orthogonal, principal, procrustes, reweighted, two_way
+from calque.linear.maps import LinearMap, NetworkMap
 
 
 def normal(*size: int, seed: int = 0) -> torch.Tensor:

@@ -28,7 +28,8 @@ from torch import Tensor
 
 from calque.data.preprocess import fit, unit
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, reweighted
+from calque.linear.closed_forms import reweighted
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.methods.baselines.induction import Dictionary, draw_ranks, induce, induce_from_matrix
 from calque.methods.default.starts import profiles

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from calque.data.preprocess import Preprocessing, fit
 from calque.errors import LexiconError
-from calque.linear.maps import LinearMap, procrustes
+from calque.linear.closed_forms import procrustes
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.methods.task import Outcome, Task
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calque.data.preprocess import check_steps
-from calque.linear.maps import least_squares
+from calque.linear.closed_forms import least_squares
 from calque.methods.baselines.dictionary import prepare
 from calque.methods.task import Outcome, Task
 from calque.progress import Step

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, least_squares
+from calque.linear.closed_forms import least_squares
+from calque.linear.maps import LinearMap
 from calque.methods.baselines.dictionary import prepare
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
