@@ -10,7 +10,7 @@ import numpy as np
 
 from calque.data.formats.block_source import Vectors
 from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
-from calque.data.formats.streams import Head, in_one_line
+from calque.data.formats.streams import in_one_line
 from calque.errors import FormatError, MissingExtraError, UnknownWordError
 
 MAGIC = (793712314).to_bytes(4, "little")
@@ -33,11 +33,6 @@ class Subwords:
         return vector
 
 
-def recognise(head: Head) -> bool:
-    """The magic number at the beginning of every fastText file."""
-    return head.raw.startswith(MAGIC)
-
-
 def read(path: Path, options: ReadOptions) -> FileContent:
     """Read the whole file (gensim cannot read a part), keep the words asked for and the model of their pieces."""
     try:
@@ -58,4 +53,4 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     return replace(rows.content(path), subwords=Subwords(model))
 
 
-FASTTEXT = Format("fasttext", (".bin",), recognise, read)
+FASTTEXT = Format("fasttext", (".bin",), read, magic=(MAGIC,))

@@ -52,10 +52,13 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     """Lower case, with the dot; the usual one first. Only used to choose what to write."""
-    recognise: Callable[[Head], bool]
     read: Callable[[Path, ReadOptions], FileContent]
     write: Callable[[BlockSource, Path], None] | None = None
     """None if the format can only be read."""
+    magic: tuple[bytes, ...] = ()
+    """What a file of this format begins with: one of these, or, if there are none, anything."""
+    recognise: Callable[[Head], bool] = lambda head: True  # noqa: ARG005
+    """Whether a file that begins so is of this format."""
     gzipped: bool = False
     """Whether the file may be compressed with gzip."""
     cached: bool = False

@@ -53,4 +53,4 @@ def _problem(word: bytes) -> str:
     return "begins as a compressed file does" if word.startswith(GZIP_MAGIC) else problem_in_text(word)
 
 
-GLOVE = Format("glove", (".glove",), recognise, read, write, gzipped=True, cached=True)
+GLOVE = Format("glove", (".glove",), read, write, recognise=recognise, gzipped=True, cached=True)

@@ -36,7 +36,7 @@ def sniff(path: str | os.PathLike[str]) -> str:
     """The name of a file's format, recognised by its content; FormatError if none fits."""
     head = peek(Path(path))
     for format in FORMATS.values():
-        if format.recognise(head):
+        if (not format.magic or head.raw.startswith(format.magic)) and format.recognise(head):
             return format.name
     raise FormatError(
         f"{path}: begins with {head.plain[:16]!r}, which is no known format of word vectors; "

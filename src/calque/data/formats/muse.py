@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
-from calque.data.formats.numpy_files import check_vectors, zip_names
+from calque.data.formats.numpy_files import ZIP_MAGIC, check_vectors, zip_names
 from calque.data.formats.streams import Head, in_one_line, open_raw
 from calque.errors import FormatError
 
@@ -20,8 +20,8 @@ _Dictionary = type("Dictionary", (), {"__module__": "src.dictionary"})
 
 
 def recognise(head: Head) -> bool:
-    """An archive or a stream that ``torch.save`` wrote."""
-    return head.raw.startswith(LEGACY_MAGIC) or any(name.endswith("/data.pkl") for name in zip_names(head))
+    """A stream or a zip archive that ``torch.save`` wrote."""
+    return head.raw.startswith(LEGACY_MAGIC) or any(name.endswith("/data.pkl") for name in zip_names(head.path))
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
@@ -68,4 +68,4 @@ def _word_list(content: dict[Any, Any]) -> list[Any] | None:
     return [rows[row] for row in range(len(rows))]
 
 
-MUSE = Format("muse", (".pth", ".pt"), recognise, read)
+MUSE = Format("muse", (".pth", ".pt"), read, magic=(LEGACY_MAGIC, ZIP_MAGIC), recognise=recognise)

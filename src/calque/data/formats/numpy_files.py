@@ -22,27 +22,20 @@ WORD_LISTS = (".words", ".words.txt", ".txt")
 BLOCK_ROWS = 4096
 
 
-def recognise_npy(head: Head) -> bool:
-    """The magic bytes of a numpy array."""
-    return head.raw.startswith(NPY_MAGIC)
-
-
 def recognise_npz(head: Head) -> bool:
     """A zip archive of numpy arrays only."""
-    names = zip_names(head)
+    names = zip_names(head.path)
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def zip_names(head: Head) -> list[str]:
-    """The names in a zip archive; none if the file is not one."""
-    if not head.raw.startswith(ZIP_MAGIC):
-        return []
-    with open_raw(head.path) as stream:
+def zip_names(path: Path) -> list[str]:
+    """The names in a zip archive."""
+    with open_raw(path) as stream:
         try:
             return zipfile.ZipFile(stream).namelist()
         except Exception as error:  # a damaged directory fails in more ways than BadZipFile
             raise FormatError(
-                f"{head.path}: a cut or damaged zip archive ({in_one_line(error)}); download it again"
+                f"{path}: a cut or damaged zip archive ({in_one_line(error)}); download it again"
             ) from error
 
 
@@ -173,5 +166,5 @@ def _write_array(
         stream.write(block.astype(kind, copy=False).tobytes())
 
 
-NPY = Format("npy", (".npy",), recognise_npy, read_npy, write_npy)
-NPZ = Format("npz", (".npz",), recognise_npz, read_npz, write_npz)
+NPY = Format("npy", (".npy",), read_npy, write_npy, magic=(NPY_MAGIC,))
+NPZ = Format("npz", (".npz",), read_npz, write_npz, magic=(ZIP_MAGIC,), recognise=recognise_npz)

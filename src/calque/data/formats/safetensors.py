@@ -102,4 +102,4 @@ def write(source: BlockSource, path: Path) -> None:
                 stream.write(source.counts.tobytes())
 
 
-SAFETENSORS = Format("safetensors", (".safetensors",), recognise, read, write)
+SAFETENSORS = Format("safetensors", (".safetensors",), read, write, recognise=recognise)

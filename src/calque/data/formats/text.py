@@ -57,6 +57,7 @@ def read_rows(stream: IO[bytes], layout: Layout, rows: RowCollector) -> tuple[in
     Returns the number of lines that held a vector, and notes.
     """
     line = vector_count = 0
+    wanted = rows.wanted
     for block in _line_blocks(stream, layout):
         if not block.endswith(b"\n"):  # the end of the file: a whole last line, or one that was cut
             try:
@@ -65,13 +66,14 @@ def read_rows(stream: IO[bytes], layout: Layout, rows: RowCollector) -> tuple[in
                 return vector_count, (f"the last line (line {layout.first_line + line}) is cut: left out",)
             rows.add(words, vectors)
             return vector_count + len(words), ()
-        while block and rows.wanted:
-            part, block = _split_after(block, rows.wanted)
+        while block and wanted:
+            part, block = _split_after(block, wanted)
             words, vectors = parse_block(part, layout.dimension) or parse_lines(part, layout, line)
             rows.add(words, vectors)
             line += part.count(b"\n")
             vector_count += len(words)
-        if not rows.wanted:
+            wanted = rows.wanted
+        if not wanted:
             break
     return vector_count, ()
 

@@ -156,8 +156,8 @@ def _problem_in_binary(word: bytes) -> str:
 
 
 WORD2VEC = Format(
-    "word2vec", (".vec", ".txt", ".w2v"), recognise_text, read_text, write_text, gzipped=True, cached=True
+    "word2vec", (".vec", ".txt", ".w2v"), read_text, write_text, recognise=recognise_text, gzipped=True, cached=True
 )
 WORD2VEC_BINARY = Format(
-    "word2vec-binary", (".bin",), recognise_binary, read_binary, write_binary, gzipped=True, cached=True
+    "word2vec-binary", (".bin",), read_binary, write_binary, recognise=recognise_binary, gzipped=True, cached=True
 )
