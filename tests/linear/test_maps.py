@@ -24,8 +24,8 @@ def eye(dimension: int) -> torch.Tensor:
 
 
 def test_a_map_carries_rows():
-    made = LinearMap(torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
-    assert made.apply(torch.tensor([[1.0, 1.0], [2.0, 0.0]])).tolist() == [[1.0, 3.0, 2.0], [2.0, 0.0, 4.0]]
+    scaling = LinearMap(torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+    assert scaling.apply(torch.tensor([[1.0, 1.0], [2.0, 0.0]])).tolist() == [[1.0, 3.0, 2.0], [2.0, 0.0, 4.0]]
 
 
 def test_a_map_follows_the_type_of_the_vectors():
@@ -79,8 +79,8 @@ def test_procrustes_recovers_a_reflection_too():
 def test_procrustes_of_noisy_pairs_is_that_of_scipy():
     source = normal(30, 6)
     target = source @ rotation(6) * 3 + normal(30, 6, seed=1)
-    known, _ = scipy.linalg.orthogonal_procrustes(source.numpy(), target.numpy())
-    assert np.allclose(procrustes(source, target).matrix.numpy(), known, atol=1e-10)
+    expected, _ = scipy.linalg.orthogonal_procrustes(source.numpy(), target.numpy())
+    assert np.allclose(procrustes(source, target).matrix.numpy(), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 30])
@@ -93,23 +93,23 @@ def test_procrustes_is_orthogonal_even_with_fewer_pairs_than_dimensions(pairs):
 
 def test_the_nearest_orthogonal_of_a_batch_is_that_of_each():
     batch = normal(3, 4, 4)
-    known = torch.stack([torch.from_numpy(scipy.linalg.polar(each.numpy())[0]) for each in batch])
-    assert torch.allclose(nearest_orthogonal(batch), known, atol=1e-10)
+    expected = torch.stack([torch.from_numpy(scipy.linalg.polar(matrix.numpy())[0]) for matrix in batch])
+    assert torch.allclose(nearest_orthogonal(batch), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("pairs", [30, 4])
 def test_least_squares_is_that_of_numpy(pairs):
     """With fewer pairs than dimensions numpy gives the shortest of many."""
     source, target = normal(pairs, 6), normal(pairs, 5, seed=1)
-    known = np.linalg.lstsq(source.numpy(), target.numpy(), rcond=None)[0]
-    assert np.allclose(least_squares(source, target).matrix.numpy(), known, atol=1e-10)
+    expected = np.linalg.lstsq(source.numpy(), target.numpy(), rcond=None)[0]
+    assert np.allclose(least_squares(source, target).matrix.numpy(), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_least_squares_of_rank_deficient_rows_is_the_shortest(dtype):
     source, target = normal(50, 3) @ normal(3, 6, seed=1), normal(50, 4, seed=2)
-    known = torch.linalg.pinv(source, rtol=1e-10) @ target
-    assert torch.allclose(least_squares(source.to(dtype), target.to(dtype)).matrix.double(), known, atol=1e-4)
+    expected = torch.linalg.pinv(source, rtol=1e-10) @ target
+    assert torch.allclose(least_squares(source.to(dtype), target.to(dtype)).matrix.double(), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("pairs", [30, 4])
@@ -121,10 +121,10 @@ def test_ridge_is_least_squares_with_rows_that_pull_to_zero(pairs):
 
 def test_principal_directions_are_those_of_the_svd_longest_first():
     vectors = normal(40, 6) * torch.tensor([1.0, 9.0, 0.5, 4.0, 2.0, 3.0]) @ rotation(6)
-    made = principal(vectors, 4).matrix
-    known = np.linalg.svd(vectors.numpy(), full_matrices=False)[2][:4].T
-    assert made.shape == (6, 4)
-    assert np.allclose(np.abs((made.numpy() * known).sum(axis=0)), 1, atol=1e-10)
+    directions = principal(vectors, 4).matrix
+    expected = np.linalg.svd(vectors.numpy(), full_matrices=False)[2][:4].T
+    assert directions.shape == (6, 4)
+    assert np.allclose(np.abs((directions.numpy() * expected).sum(axis=0)), 1, atol=1e-10)
 
 
 def test_principal_directions_of_a_flat_space_hold_all_of_it():
@@ -136,7 +136,7 @@ def test_principal_directions_of_a_flat_space_hold_all_of_it():
 
 def reweighted_by_hand(x: np.ndarray, y: np.ndarray, power: float) -> tuple[np.ndarray, np.ndarray]:
     """Whiten, rotate, reweight, undo the whitening: the four steps of VecMap one after another on the vectors."""
-    colour_x, colour_y = (np.real(scipy.linalg.sqrtm(each.T @ each)) for each in (x, y))
+    colour_x, colour_y = (np.real(scipy.linalg.sqrtm(rows.T @ rows)) for rows in (x, y))
     whiten_x, whiten_y = np.linalg.inv(colour_x), np.linalg.inv(colour_y)
     u, s, vt = scipy.linalg.svd((x @ whiten_x).T @ (y @ whiten_y))
     mapped_x = (x @ whiten_x @ u) * s**power
@@ -156,8 +156,8 @@ def test_reweighted_is_the_formula_of_the_paper(power):
     map_x, map_y = reweighted(x, y, power)
     hand_x, hand_y = reweighted_by_hand(x.numpy(), y.numpy(), power)
     made_x, made_y = map_x.apply(x).numpy(), map_y.apply(y).numpy()
-    for made, hand in ((made_x @ made_y.T, hand_x @ hand_y.T), (made_x @ made_x.T, hand_x @ hand_x.T)):
-        assert np.allclose(made, hand, atol=1e-8)
+    for scores, hand in ((made_x @ made_y.T, hand_x @ hand_y.T), (made_x @ made_x.T, hand_x @ hand_x.T)):
+        assert np.allclose(scores, hand, atol=1e-8)
     assert np.allclose(made_y @ made_y.T, hand_y @ hand_y.T, atol=1e-8)
 
 
@@ -166,12 +166,12 @@ def test_without_power_the_two_maps_compose_to_procrustes_on_whitened_rows():
     x, y = anisotropic_pair()
     map_x, map_y = reweighted(x, y, 0.0)
     white_x, white_y = (
-        each.numpy() @ np.linalg.inv(scipy.linalg.sqrtm(each.numpy().T @ each.numpy())) for each in (x, y)
+        rows.numpy() @ np.linalg.inv(scipy.linalg.sqrtm(rows.numpy().T @ rows.numpy())) for rows in (x, y)
     )
-    known, _ = scipy.linalg.orthogonal_procrustes(white_x, white_y)
+    expected, _ = scipy.linalg.orthogonal_procrustes(white_x, white_y)
     assert torch.allclose(map_x.matrix @ map_x.matrix.mT, eye(5), atol=1e-10)
     assert torch.allclose(map_y.matrix @ map_y.matrix.mT, eye(5), atol=1e-10)
-    assert np.allclose(map_x.then(map_y.inverse()).matrix.numpy(), known, atol=1e-8)
+    assert np.allclose(map_x.then(map_y.inverse()).matrix.numpy(), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
@@ -199,46 +199,48 @@ def test_reweighted_in_a_flat_space_is_reweighted_in_its_own_dimensions(dtype, n
     """Three dimensions without extent, hidden by a rotation, change no inner product."""
     x, y = anisotropic_pair()
     small_x, small_y = reweighted(x, y)
-    known = small_x.apply(x) @ small_y.apply(y).mT
-    flat_x, flat_y = (torch.nn.functional.pad(each, (0, 3)) @ rotation(8, seed) for seed, each in enumerate((x, y)))
+    expected = small_x.apply(x) @ small_y.apply(y).mT
+    flat_x, flat_y = (
+        torch.nn.functional.pad(vectors, (0, 3)) @ rotation(8, seed) for seed, vectors in enumerate((x, y))
+    )
     map_x, map_y = reweighted(flat_x.to(dtype), flat_y.to(dtype))
-    made = map_x.apply(flat_x.to(dtype)) @ map_y.apply(flat_y.to(dtype)).mT
-    assert float((made.double() - known).abs().max() / known.abs().max()) < near
+    scores = map_x.apply(flat_x.to(dtype)) @ map_y.apply(flat_y.to(dtype)).mT
+    assert float((scores.double() - expected).abs().max() / expected.abs().max()) < near
 
 
 def test_reweighted_from_fewer_pairs_than_dimensions_is_finite_and_short():
     source, target = normal(3, 6), normal(3, 6, seed=1)
-    for each in reweighted(source, target):
-        assert bool(torch.isfinite(each.matrix).all())
-        assert float(torch.linalg.matrix_norm(each.matrix, 2)) < 100
+    for map in reweighted(source, target):
+        assert bool(torch.isfinite(map.matrix).all())
+        assert float(torch.linalg.matrix_norm(map.matrix, 2)) < 100
 
 
 def network(*sizes: int) -> NetworkMap:
     ends = list(itertools.pairwise(sizes))
     return NetworkMap(
-        tuple(normal(*each, seed=30 + place) for place, each in enumerate(ends)),
-        tuple(normal(each[1], seed=40 + place) for place, each in enumerate(ends)),
+        tuple(normal(*size, seed=30 + place) for place, size in enumerate(ends)),
+        tuple(normal(size[1], seed=40 + place) for place, size in enumerate(ends)),
     )
 
 
 def test_a_network_by_hand():
     """tanh(1·2 - 2) = 0 and tanh(1·0 + ½): times 3 and 4, plus 1."""
-    made = NetworkMap(
+    network_map = NetworkMap(
         (torch.tensor([[2.0, 0.0]]), torch.tensor([[3.0], [4.0]])), (torch.tensor([-2.0, 0.5]), torch.tensor([1.0]))
     )
-    assert float(made.apply(torch.tensor([[1.0]]))) == pytest.approx(1 + 4 * np.tanh(0.5))
+    assert float(network_map.apply(torch.tensor([[1.0]]))) == pytest.approx(1 + 4 * np.tanh(0.5))
 
 
 @pytest.mark.parametrize("sizes", [(4, 3), (4, 6, 3), (4, 6, 5, 3)])
 def test_a_network_is_tanh_of_every_layer_but_the_last(sizes):
-    made, vectors = network(*sizes), normal(7, 4)
+    network_map, vectors = network(*sizes), normal(7, 4)
     expected = vectors.numpy()
-    for place, (weight, bias) in enumerate(zip(made.weights, made.biases, strict=True)):
+    for place, (weight, bias) in enumerate(zip(network_map.weights, network_map.biases, strict=True)):
         expected = expected @ weight.numpy() + bias.numpy()
-        if place < len(made.weights) - 1:
+        if place < len(network_map.weights) - 1:
             expected = np.tanh(expected)
-    assert np.allclose(made.apply(vectors).numpy(), expected, atol=1e-12)
-    assert made.inputs == 4
+    assert np.allclose(network_map.apply(vectors).numpy(), expected, atol=1e-12)
+    assert network_map.inputs == 4
 
 
 def test_a_network_of_one_layer_without_bias_is_a_linear_map():
@@ -253,17 +255,19 @@ def test_a_network_follows_the_type_of_the_vectors():
 
 
 def test_a_network_is_saved_under_any_name_among_others():
-    made, vectors = network(4, 6, 3), normal(7, 4)
-    saved = {f"map{name}": each for name, each in made.tensors().items()} | {"mapping.0.weight": normal(2, 2)}
+    network_map, vectors = network(4, 6, 3), normal(7, 4)
+    saved = {f"map{name}": tensor for name, tensor in network_map.tensors().items()} | {
+        "mapping.0.weight": normal(2, 2)
+    }
     again = NetworkMap.from_tensors(saved, "map")
     assert len(again.weights) == len(again.biases) == 2
-    assert torch.equal(again.apply(vectors), made.apply(vectors))
+    assert torch.equal(again.apply(vectors), network_map.apply(vectors))
 
 
 def test_a_linear_map_is_saved_under_its_name_alone():
-    made = LinearMap(normal(4, 3))
-    assert {name: each.tolist() for name, each in made.tensors().items()} == {"": made.matrix.tolist()}
-    assert made.inputs == 4
+    linear_map = LinearMap(normal(4, 3))
+    assert {name: tensor.tolist() for name, tensor in linear_map.tensors().items()} == {"": linear_map.matrix.tolist()}
+    assert linear_map.inputs == 4
 
 
 def weighted_rows() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -72,15 +72,15 @@ def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def alike(one: SpaceReading, other: SpaceReading) -> bool:
-    counts = [each.space.counts for each in (one, other)]
+    counts = [result.space.counts for result in (one, other)]
     same = counts[0] is counts[1] is None or torch.equal(counts[0], counts[1])
-    told = [(each.space.words, each.format, each.notes, each.space.name) for each in (one, other)]
-    return same and told[0] == told[1] and torch.equal(one.space.vectors, other.space.vectors)
+    described = [(result.space.words, result.format, result.notes, result.space.name) for result in (one, other)]
+    return same and described[0] == described[1] and torch.equal(one.space.vectors, other.space.vectors)
 
 
 def entry_in(place: Path) -> Path:
-    (found,) = place.iterdir()
-    return found
+    (folder,) = place.iterdir()
+    return folder
 
 
 class TestSecondReading:
@@ -146,7 +146,7 @@ class TestSecondReading:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 calque.load(old)
-            assert [str(each.message) for each in caught] == [f"{old}: {note}" for note in NOTES]
+            assert [str(warning.message) for warning in caught] == [f"{old}: {note}" for note in NOTES]
 
     def test_trusts_the_look_of_the_file_alone(self, old, summed):
         read(old), read(old)
@@ -158,9 +158,9 @@ class TestChangedSource:
     def test_is_read_anew(self, again, old):
         read(old)
         old.write_bytes(again)
-        found = read(old)
-        assert alike(found, read(old, cache=False))
-        assert found.remarks == ()
+        anew = read(old)
+        assert alike(anew, read(old, cache=False))
+        assert anew.remarks == ()
 
     def test_of_equal_size_and_with_its_time_set_back_is_read_anew(self, old):
         read(old)
@@ -261,9 +261,9 @@ class TestEntryThatCannotBeWritten:
     def test_below_a_file(self, old, tmp_path, monkeypatch):
         (tmp_path / "file").write_bytes(b"")
         monkeypatch.setenv("CALQUE_CACHE", str(tmp_path / "file"))
-        found = read(old)
-        assert alike(found, read(old, cache=False))
-        (remark,) = found.remarks
+        result = read(old)
+        assert alike(result, read(old, cache=False))
+        (remark,) = result.remarks
         assert remark.startswith("not kept in the cache (")
 
     def test_without_a_home(self, old, monkeypatch):
@@ -328,13 +328,13 @@ class TestSeveralAtOnce:
         asked = [sys.executable, "-c", AGAIN, path]
         env = {**os.environ, "PYTHONPATH": str(Path(calque.__file__).parents[1])}
         running = [subprocess.Popen(asked, env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-        assert [each.communicate()[0] for each in running] == ["5000.0 ()\n"] * 3
-        assert [each.name for each in entry_in(place).iterdir()] != []
+        assert [process.communicate()[0] for process in running] == ["5000.0 ()\n"] * 3
+        assert [file.name for file in entry_in(place).iterdir()] != []
 
     def test_what_a_killed_process_left_is_removed_a_day_later(self, old, place):
         left, fresh = place / f"{cache.UNFINISHED}left", place / f"{cache.UNFINISHED}fresh"
-        for each in (left, fresh):
-            each.mkdir(parents=True)
+        for folder in (left, fresh):
+            folder.mkdir(parents=True)
         os.utime(left, (time.time() - cache.ABANDONED - 5,) * 2)
         read(old)
         assert fresh.exists()

@@ -131,10 +131,10 @@ def test_a_file_with_no_usable_row_says_why(save):
 
 
 @pytest.mark.parametrize(
-    ("line", "found"), [(b"b 3", 1), (b"b", 0), (b"b 3.5 4.5 5.5", 3), (b"b 0.25 4 5", 3), (b"b 1e-3 4 5", 3)]
+    ("line", "numbers"), [(b"b 3", 1), (b"b", 0), (b"b 3.5 4.5 5.5", 3), (b"b 0.25 4 5", 3), (b"b 1e-3 4 5", 3)]
 )
-def test_mixed_dimensions_name_the_line(save, line, found):
-    expected = rf"some\.vec:3: found {found} numbers after 'b', expected 2 as the header says"
+def test_mixed_dimensions_name_the_line(save, line, numbers):
+    expected = rf"some\.vec:3: found {numbers} numbers after 'b', expected 2 as the header says"
     with pytest.raises(FormatError, match=expected):
         read(save(b"3 2\na 1 2\n" + line + b"\nc 5 6\n"))
 
