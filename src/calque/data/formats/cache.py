@@ -78,18 +78,19 @@ class CacheEntry:
     def _open(self, description: dict[str, Any]) -> FileContent | None:
         """None if the source has changed; ValueError if a file of the entry has."""
         records = {name: FileRecord.from_json(value) for name, value in description["stamps"].items()}
-        renewed: dict[str, FileRecord] = {}
+        with self.source.open("rb") as stream:
+            record = records["source"].renewed(stream)
+        if record is None:
+            return None
+        renewed = {"source": record}
         parts: dict[str, Any] = {}
-        for name in ("source", *(name for name in records if name != "source")):
-            with (self.source if name == "source" else self.folder / name).open("rb") as stream:
+        for name in [name for name in records if name != "source"]:
+            with (self.folder / name).open("rb") as stream:
                 record = records[name].renewed(stream)
-                if record is None and name == "source":
-                    return None
                 if record is None:
                     raise ValueError(f"{name} has changed")
                 renewed[name] = record
-                if name != "source":
-                    parts[name] = _READERS[name](stream)
+                parts[name] = _READERS[name](stream)
         words, vectors, counts = parts[WORDS], parts[VECTORS].reshape(description["shape"]), parts.get(COUNTS)
         if len(words) != len(vectors) or (counts is not None and len(counts) != len(words)):
             raise ValueError("words, vectors and counts are not equally many")
