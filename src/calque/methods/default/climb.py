@@ -1,13 +1,13 @@
 """From a map that is right for hardly a word to one that is right for most: slowly, and with chance in it.
 
-Every round makes a dictionary with weights from the map, draws a fifth of its pairs at random, and makes the next map
-from those. Three things let a few right pairs win among many wrong ones:
+Every round draws words of both sides at random, makes a dictionary with weights between them from the map, and makes
+the next map from that dictionary. Three things let a few right pairs win among many wrong ones:
 
+- fresh words: a map cannot be kept up by the wrong pairs that made it, because the next round asks other words;
 - a high temperature: no pair is trusted much;
-- the random fifth: wrong pairs cannot keep each other up (Artetxe, Labaka, Agirre 2018 drop pairs for this reason);
 - quiet directions: words are compared as x U S^(p/2) with y V S^(p/2), where U S Vᵀ is the cross-covariance of the
-  pairs drawn. A direction that the pairs say little about has a small s and so counts for little. The power p falls
-  to 0, where the map is a rotation (p = 0 is Procrustes; p = 1 compares by inner products, as Gromov-Wasserstein does).
+  dictionary. A direction that it says little about has a small s and so counts for little. The power p falls to 0,
+  where the map is a rotation (p = 0 is Procrustes; p = 1 compares by inner products, as Gromov-Wasserstein does).
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from torch import Tensor
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.linear.maps import nearest_orthogonal
+from calque.methods.default.correspondence import Lists, trusted
 from calque.progress import never
 from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, blocks, top
-from calque.methods.default.correspondence import Lists, trusted
 
 
 @dataclass(frozen=True)
@@ -32,36 +31,30 @@ class ClimbSettings:
 
     rounds: int = 60
     """How often the dictionary is made anew."""
-    words: int = 8000
-    """How many of the most frequent words of each side take part. More words find weaker starts, at a higher cost."""
+    words: int = 12_000
+    """Words are drawn from so many of the most frequent ones."""
+    drawn: int = 4000
+    """How many words of each side a round draws; two fifths of them where there are fewer words."""
     power: float = 0.5
-    """p in the first round; 0 makes every map a rotation at once, which is for starts that know much."""
+    """p in the first round. 0 makes every map a rotation at once, which is for starts that know much."""
     temperature: float = 0.2
     """How a word divides its trust; higher is slower and forgives more."""
-    heard: float = 0.2
-    """The share of the pairs that a round draws."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 0 or self.words < 1:
-            raise SettingsError(f"rounds is {self.rounds} and words {self.words}; expected at least 0 and 1")
-        if not self.temperature > 0 or not 0 < self.heard <= 1 or not 0 <= self.power <= 1:
+        if min(self.rounds, self.words, self.drawn) < 1:
             raise SettingsError(
-                f"temperature is {self.temperature}, heard {self.heard} and power {self.power}; "
-                "expected above 0, between 0 and 1, and between 0 and 1"
+                f"rounds is {self.rounds}, words {self.words} and drawn {self.drawn}; expected at least 1 of each"
+            )
+        if not self.temperature > 0 or not 0 <= self.power <= 1:
+            raise SettingsError(
+                f"temperature is {self.temperature} and power {self.power}; expected above 0, and between 0 and 1"
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Climbed:
-    """Where a climb ended."""
-
-    rotation: Tensor
-    gram: Tensor
-    """The cross-covariance of the last dictionary."""
-    pairs: Pairs
-    """The dictionary that the rotation follows, whole."""
-    trust: float
-    """The sum of the weights of its pairs, as a share of the words."""
+SHARE = 0.4
+"""A round draws at most this share of the words: the next one must ask others."""
+AVERAGED = 5
+"""The map at the end follows the dictionaries of so many last rounds."""
 
 
 def climb(
@@ -72,27 +65,29 @@ def climb(
     generator: torch.Generator,
     known: tuple[Tensor, Tensor] | None = None,
     stopped: Callable[[], bool] = never,
-) -> Climbed:
-    """Rounds from the cross-covariance ``gram``, and one more that takes every pair.
+) -> Tensor:
+    """The cross-covariance (k, k) that rounds from ``gram`` lead to; its rotation is the map.
 
-    ``known`` are rows that are sure to correspond: every round takes them, whatever it draws.
+    ``known`` are rows that are said to correspond: every round hears them, whatever it draws.
     """
     source, target = source[: settings.words], target[: settings.words]
-    sure = None if known is None else source[known[0]].mT @ target[known[1]]
-    for number in range(settings.rounds + 1):
-        last = number == settings.rounds or stopped()
-        power = settings.power * max(0.0, 1 - number / (0.8 * max(1, settings.rounds)))
-        pairs = dictionary(source, target, gram, 0.0 if last else power, settings.temperature)
-        if not last:
-            drawn = (torch.rand(len(pairs), generator=generator) < settings.heard).to(source.device)
-            pairs = Pairs(pairs.source[drawn], pairs.target[drawn], pairs.scores[drawn])
-        gram = source[pairs.source].mT @ (pairs.scores.unsqueeze(1) * target[pairs.target])
-        if sure is not None:
-            gram = gram + sure * (1.0 if last else settings.heard)
-        if last:
+    heard = None if known is None else source[known[0]].mT @ target[known[1]]
+    drawn = [min(settings.drawn, max(1, int(SHARE * len(side)))) for side in (source, target)]
+    last: list[Tensor] = []
+    for number in range(settings.rounds):
+        if stopped():
             break
-    trust = float(pairs.scores.sum()) / min(len(source), len(target))
-    return Climbed(nearest_orthogonal(gram), gram, pairs, trust)
+        power = settings.power * max(0.0, 1 - number / (0.8 * settings.rounds))
+        x, y = (
+            side[torch.randperm(len(side), generator=generator)[:count].to(side.device)]
+            for side, count in zip((source, target), drawn, strict=True)
+        )
+        pairs = dictionary(x, y, gram, power, settings.temperature)
+        gram = x[pairs.source].mT @ (pairs.scores.unsqueeze(1) * y[pairs.target])
+        if heard is not None:
+            gram = gram + heard
+        last = [*last[1 - AVERAGED :], gram]
+    return torch.stack(last).mean(dim=0) if last else gram
 
 
 def dictionary(source: Tensor, target: Tensor, gram: Tensor, power: float, temperature: float) -> Pairs:

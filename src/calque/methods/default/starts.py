@@ -15,8 +15,7 @@ from torch import Tensor
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal, principal
-from calque.methods.default.alternation import AlternationSettings, Problem, alternate, random_rotation
-from calque.methods.default.stochastic_refinement import climb
+from calque.methods.default.alternation import Problem, random_rotation
 from calque.progress import never
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
 
@@ -24,11 +23,6 @@ PROFILE_SHARPNESS = 20.0
 PROFILE_POINTS = 200
 PROFILE_WORDS = 2000
 """Profiles of fewer words are too rough to be compared."""
-SMOOTH = AlternationSettings(sharpness=(10.0,), steps=(40,), scalings=3)
-"""What follows the profiles of a learned start, on its most frequent words: a plan that still allows for anything."""
-SMOOTH_WORDS = 2000
-CLIMB, CLIMB_WORDS = 40, 6000
-"""Then it climbs (climbing.py): slowly at first, so that it takes many rounds, and on more words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,32 +68,24 @@ def profile_start(arena: Arena, generator: torch.Generator) -> Tensor:
     full, share = arena.full, 0.6 + 0.3 * float(torch.rand(1, generator=generator))
     pool = min(len(full.source), len(full.target), PROFILE_WORDS)
     drawn = _some(pool, share, generator), _some(pool, share, generator)
-    return _by_profiles(full, drawn, arena.reduced, PROFILE_POINTS)
+    plan = _profile_plan(full.source[drawn[0]], full.target[drawn[1]], PROFILE_POINTS)
+    return nearest_orthogonal(arena.reduced[0][drawn[0]].mT @ plan @ arena.reduced[1][drawn[1]])
 
 
-def learned_start(arena: Arena, generator: torch.Generator) -> Tensor:
-    """For pairs on which no cheap start succeeds: longer profiles of more words, and then self-learning.
-
-    The profiles may lead to a map that is right for hardly a word; from there it climbs.
-    """
-    full, most = arena.full, 1000 * int(torch.randint(2, 5, (1,), generator=generator))
-    pool = min(len(full.source), len(full.target), most)
-    drawn = _some(pool, 0.9, generator), _some(pool, 0.9, generator)
-    first = _by_profiles(full, drawn, (full.source, full.target), most)
-    smooth = alternate(full.head(SMOOTH_WORDS), first, SMOOTH, arena.stopped).matrix
-    head = full.head(CLIMB_WORDS)
-    pairs = climb(head.source, head.target, smooth, CLIMB, generator, arena.stopped).pairs
-    weighted = pairs.scores.unsqueeze(1) * arena.reduced[1][pairs.target]
-    return nearest_orthogonal(arena.reduced[0][pairs.source].mT @ weighted)
+def long_profile_plan(source: Tensor, target: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """The rows of both sides that were drawn, and the plan between their profiles, as long as there are words."""
+    most = 1000 * int(torch.randint(2, 5, (1,), generator=generator))
+    pool = min(len(source), len(target), most)
+    rows, columns = _some(pool, 0.9, generator), _some(pool, 0.9, generator)
+    return rows, columns, _profile_plan(source[rows], target[columns], most)
 
 
-def _by_profiles(full: Problem, drawn: tuple[Tensor, Tensor], vectors: tuple[Tensor, Tensor], points: int) -> Tensor:
-    """The orthogonal map of ``vectors`` that follows the transport plan between the profiles of the words drawn."""
-    points = min(points, len(drawn[0]), len(drawn[1]))
-    cost = sqrt_cosine_cost(profiles(full.source[drawn[0]], points), profiles(full.target[drawn[1]], points))
+def _profile_plan(source: Tensor, target: Tensor, points: int) -> Tensor:
+    """The transport plan between words by how alike their profiles are."""
+    points = min(points, len(source), len(target))
+    cost = sqrt_cosine_cost(profiles(source, points), profiles(target, points))
     settings = SinkhornSettings(PROFILE_SHARPNESS, iterations=50)
-    plan = sinkhorn(cost, uniform(len(drawn[0]), cost), uniform(len(drawn[1]), cost), settings)
-    return nearest_orthogonal(vectors[0][drawn[0]].mT @ plan.matrix @ vectors[1][drawn[1]])
+    return sinkhorn(cost, uniform(len(source), cost), uniform(len(target), cost), settings).matrix
 
 
 def _some(count: int, share: float, generator: torch.Generator) -> Tensor:
@@ -131,7 +117,7 @@ def _root_of_similarity(vectors: Tensor) -> Tensor:
 
 Start = Callable[[Arena, torch.Generator], Tensor]
 
-STARTS: dict[str, Start] = {"profiles": profile_start, "random": random_start, "learned": learned_start}
+STARTS: dict[str, Start] = {"profiles": profile_start, "random": random_start}
 
 
 def find(name: str) -> Start:
