@@ -35,7 +35,7 @@ def test_a_browser_of_the_terminal_keeps_nobody_waiting(monkeypatch):
         opened.set()
         closed.wait(20)
 
-    monkeypatch.setattr(explore.webbrowser, "open", browse)
+    monkeypatch.setattr("webbrowser.open", browse)
     monkeypatch.setattr(explore.sys.stdout, "isatty", lambda: True, raising=False)
     explore.open_browser("http://127.0.0.1:1/")
     assert opened.wait(20)

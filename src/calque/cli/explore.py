@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import threading
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,6 +66,8 @@ def pair_folder(command: Explore) -> Iterator[Path]:
     if not command.pair:
         yield command.folder
         return
+    import tempfile
+
     with tempfile.TemporaryDirectory() as aside:
         folder = Path(aside) / "pair"
         open_alignment(command.folder, command.pair).save(folder)
@@ -111,5 +111,7 @@ def wait_for_interrupt() -> None:
 
 def open_browser(address: str) -> None:
     """Open the page, on a terminal. In a thread, because a browser of the terminal returns only when it is closed."""
+    import webbrowser
+
     if sys.stdout.isatty():
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +100,8 @@ class Export(Common):
 @contextmanager
 def open_streamed(command: MakeLexicon | Export) -> Iterator[StreamedRun]:
     """A run to be read block by block; that of two languages of a family is written aside first."""
+    import tempfile
+
     from calque.runs.streaming import StreamedRun
 
     with tempfile.TemporaryDirectory() as aside:
