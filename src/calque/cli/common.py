@@ -69,6 +69,12 @@ def check_files_exist(*paths: Path | None) -> None:
             raise FormatError(f"{path}: no such file; check the path")
 
 
+def check_output_file(path: Path, overwrite: bool) -> None:
+    """Refuse to replace a file unless that was asked for."""
+    if path.exists() and not overwrite:
+        raise FormatError(f"{path}: is already there; choose another name, or pass --overwrite to replace it")
+
+
 def open_alignment(folder: Path, pair: str) -> Alignment:
     """The alignment in a run folder: the only one, or that of two languages of a family."""
     from calque.runs.folder import MARK, read_json

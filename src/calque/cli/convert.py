@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from calque.cli.common import DONE, File, Number, Reads, check_files_exist
+from calque.cli.common import DONE, File, Number, Reads, check_files_exist, check_output_file
 from calque.cli.terminal import print_json
-from calque.errors import FormatError
 
 if TYPE_CHECKING:
     from calque.data.formats import Reading
@@ -63,10 +62,7 @@ class Convert(Reads):
 
     def run(self) -> int:
         """Read one format, write another."""
-        if self.output.exists() and not self.overwrite:
-            raise FormatError(
-                f"{self.output}: is already there; choose another name, or pass --overwrite to replace it"
-            )
+        check_output_file(self.output, self.overwrite)
         check_files_exist(self.file, self.words)
         from calque.data.formats import write
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from calque.cli.common import DONE, Common, Output, Pair, Run, open_alignment, warn_unless_aligned
+from calque.cli.common import DONE, Common, Output, Pair, Run, check_output_file, open_alignment, warn_unless_aligned
 from calque.cli.terminal import print_json, print_long_json
-from calque.errors import FormatError, RunError
+from calque.errors import RunError
 
 if TYPE_CHECKING:
     from calque.runs.streaming import Induced, StreamedRun
@@ -44,10 +44,8 @@ class MakeLexicon(Common):
         """Induce the dictionary and write it."""
         from calque.runs.folder import write_lines
 
-        if self.output is not None and self.output.exists() and not self.overwrite:
-            raise FormatError(
-                f"{self.output}: is already there; choose another name, or pass --overwrite to replace it"
-            )
+        if self.output is not None:
+            check_output_file(self.output, self.overwrite)
         with open_streamed(self) as run:
             entries, recall = induce(self, run)
             lines = (entry.line for entry in entries)
