@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import threading
 import webbrowser
 from collections.abc import Iterator
@@ -30,19 +29,23 @@ def run(command: Explore) -> int:
     if command.words < 1:
         raise SettingsError(f"--words is {command.words}; expected at least 1")
     lexicon = None if command.lexicon is None else gold(command, command.lexicon)
-    with _pair_folder(command) as folder:
-        explorer = Explorer(folder, lexicon, command.words)
-        explorer.prepare()
-        with serving(Stage(explorer), command.port) as address:
-            if command.json:
-                show.as_json({"run": str(command.folder), "address": address})
-            else:
-                print(address)
-            sys.stdout.flush()
-            if not command.no_browser:
-                _open(address)
-            command.say("the page is there until Ctrl-C")
-            _wait()
+    alignment = None
+    if command.pair:
+        from calque.cli.families import alignment_in
+
+        alignment = alignment_in(command.folder, command.pair)
+    explorer = Explorer(alignment or command.folder, lexicon, command.words)
+    explorer.prepare()
+    with serving(Stage(explorer), command.port) as address:
+        if command.json:
+            show.as_json({"run": str(command.folder), "address": address})
+        else:
+            print(address)
+        sys.stdout.flush()
+        if not command.no_browser:
+            _open(address)
+        command.say("the page is there until Ctrl-C")
+        _wait()
     return 0
 
 
@@ -93,17 +96,3 @@ def _open(address: str) -> None:
     if sys.stdout.isatty():
         # Of a thread: a browser of the terminal keeps whoever opens it until it is closed.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-
-
-@contextmanager
-def _pair_folder(command: Explore) -> Iterator[Path]:
-    """The run; that of two languages of a family is written aside first."""
-    if not command.pair:
-        yield command.folder
-        return
-    from calque.cli.families import alignment_in
-
-    with tempfile.TemporaryDirectory() as aside:
-        folder = Path(aside) / "pair"
-        alignment_in(command.folder, command.pair).save(folder)
-        yield folder

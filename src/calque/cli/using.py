@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from calque.cli import show
@@ -18,7 +15,7 @@ from calque.runs.lookup import AT_ONCE, SCALES, Lookup, Translation
 if TYPE_CHECKING:
     from calque.cli.commands import Common, Export, MakeLexicon, Translate
     from calque.runs.alignment import Alignment
-    from calque.runs.streaming import Induced, StreamedRun
+    from calque.runs.streaming import InducedLexicon, StreamedRun
 
 SUFFIXES = {"vec": ("word2vec", ".vec"), "bin": ("word2vec-binary", ".bin"), "npz": ("npz", ".npz")}
 SUFFIXES["safetensors"] = ("safetensors", ".safetensors")
@@ -87,12 +84,11 @@ def lexicon(command: MakeLexicon) -> int:
     """Induce the dictionary and write it."""
     if command.output is not None and command.output.exists() and not command.overwrite:
         raise FormatError(f"{command.output}: is already there; choose another name, or pass --overwrite to replace it")
-    with _streamed(command) as run:
-        _write_lexicon(command, *_induced(command, run))
+    _write_lexicon(command, *_induced(command, _streamed(command)))
     return 0
 
 
-def _write_lexicon(command: MakeLexicon, entries: Induced, recall: Mapping[str, Any]) -> None:
+def _write_lexicon(command: MakeLexicon, entries: InducedLexicon, recall: Mapping[str, Any]) -> None:
     lines = (each.line for each in entries)
     told = {"count": len(entries), "file": None if command.output is None else str(command.output), **recall}
     if command.output is not None:
@@ -107,7 +103,7 @@ def _write_lexicon(command: MakeLexicon, entries: Induced, recall: Mapping[str, 
         print(f"{len(entries)} pairs: {command.output}")
 
 
-def _induced(command: MakeLexicon, run: StreamedRun) -> tuple[Induced, dict[str, Any]]:
+def _induced(command: MakeLexicon, run: StreamedRun) -> tuple[InducedLexicon, dict[str, Any]]:
     """The dictionary, and where it is approximate what is to be known about that."""
     from calque.runs.streaming import induce, induce_approximately
 
@@ -133,14 +129,12 @@ def export(command: Export) -> int:
     if not command.pair and is_family(command.folder):
         return families.export(command, *SUFFIXES[command.format])
     name, suffix = SUFFIXES[command.format]
-    with (
-        _streamed(command) as run,
-        store.whole_folder(command.output, command.overwrite, mark="export.json") as folder,
-    ):
-        sheets = {side: run.sheet(side) for side in ("source", "target")}
+    run = _streamed(command)
+    with store.whole_folder(command.output, command.overwrite, mark="export.json") as folder:
+        sheets = {side: run.block_source(side) for side in ("source", "target")}
         for side, sheet in sheets.items():
             write(sheet, folder / f"{side}{suffix}", format=name)
-        told = {"run": str(command.folder)} | {side: run.name(side) for side in sheets}
+        told = {"run": str(command.folder)} | dict(run.names)
         store.write_json(folder / "export.json", told | {"verdict": run.verdict})
     files = [str(command.output / f"{side}{suffix}") for side in sheets]
     if command.json:
@@ -150,21 +144,18 @@ def export(command: Export) -> int:
     return 0
 
 
-@contextmanager
-def _streamed(command: MakeLexicon | Export) -> Iterator[StreamedRun]:
-    """A run to be read block by block; that of two languages of a family is written aside first."""
+def _streamed(command: MakeLexicon | Export) -> StreamedRun:
+    """A run to be read block by block; two languages of a family are mapped in memory."""
     from calque.runs.streaming import StreamedRun
 
-    with tempfile.TemporaryDirectory() as aside:
-        folder = command.folder
-        if command.pair:
-            from calque.cli.families import alignment_in
+    if command.pair:
+        from calque.cli.families import alignment_in
 
-            folder = Path(aside) / "pair"
-            alignment_in(command.folder, command.pair).save(folder)
-        run = StreamedRun.open(folder)
-        _warn(command, run.verdict)
-        yield run
+        run = StreamedRun.of(alignment_in(command.folder, command.pair))
+    else:
+        run = StreamedRun.open(command.folder)
+    _warn(command, run.verdict)
+    return run
 
 
 def _loaded(command: Translate) -> Alignment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -30,11 +30,11 @@ SIDES = tuple(OTHER)
 
 
 class Explorer:
-    """One run folder, open to questions from many threads."""
+    """One run, open to questions from many threads: a folder, or an alignment in memory."""
 
-    def __init__(self, folder: str | Path, lexicon: Lexicon | None = None, shown: int = SHOWN) -> None:
-        self.folder, self.lexicon, self.shown = Path(folder), lexicon, shown
-        self.lookup = Lookup.open(folder)
+    def __init__(self, run: str | Path | Alignment, lexicon: Lexicon | None = None, shown: int = SHOWN) -> None:
+        self.run, self.lexicon, self.shown = run, lexicon, shown
+        self.lookup = run.lookup() if isinstance(run, Alignment) else Lookup.open(run)
         self.closing = threading.Event()
         """Set when nobody will wait for an answer any more."""
         self._lock = threading.RLock()
@@ -168,7 +168,7 @@ class Explorer:
     def alignment(self) -> Alignment:
         """All of the run; look-ups do without."""
         with self._lock:
-            return Alignment.load(self.folder)
+            return self.run if isinstance(self.run, Alignment) else Alignment.load(self.run)
 
     def _kept_once(self, name: Hashable, make: Callable[[], Kept]) -> Kept:
         with self._lock:
@@ -186,7 +186,7 @@ def _side(name: str) -> str:
     return name
 
 
-def _sorted(words: list[str]) -> tuple[list[str], list[int]]:
+def _sorted(words: Sequence[str]) -> tuple[list[str], list[int]]:
     """Words without case in order of spelling, and their rows."""
     pairs = sorted((word.casefold(), row) for row, word in enumerate(words))
     return [spelled for spelled, _ in pairs], [row for _, row in pairs]
