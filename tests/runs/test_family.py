@@ -129,17 +129,17 @@ def test_a_pair_whose_own_search_fails_is_found_by_way_of_the_others(spaces, mon
     from calque.recipes import families as many
     from calque.verdict import Verdict
 
-    honest, seeds = many.run, []
+    honest, seeds = many._direct_result, []
 
-    def blind(recipe, source, target, seed, *rest, **options):
-        seeds.append(seed)
-        made = honest(recipe, source, target, seed, *rest, **options)
-        if {source.name, target.name} == {"en.vec", "es.vec"}:
-            wrong = replace(made.target, vectors=made.target.vectors.flip(0))
-            return replace(made, target=wrong, verdict=Verdict("failed", ("made to fail",), {}))
-        return made
+    def blind(recipe, task, settings):
+        seeds.append(task.seed)
+        result = honest(recipe, task, settings)
+        if {task.source.name, task.target.name} == {"en.vec", "es.vec"}:
+            pairs = replace(result.dictionary, target=result.dictionary.target.flip(0))
+            return replace(result, dictionary=pairs, verdict=Verdict("failed", ("made to fail",), {}))
+        return result
 
-    monkeypatch.setattr(many, "run", blind)
+    monkeypatch.setattr(many, "_direct_result", blind)
     found = calque.align_many(spaces, recipe=calque_quick())
     assert len(set(seeds)) == 3, "triangles are evidence only of searches that are independent"
     relation = found.relations["en", "es"]

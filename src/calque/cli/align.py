@@ -91,14 +91,14 @@ class Align(Reads):
 
 
 def lexicon_to_learn_from(command: Align, recipe: Recipe) -> Lexicon | None:
-    """The word pairs of a supervised recipe. They are asked for, or refused, before the vectors are read."""
+    """The word pairs that a recipe learns from. They are asked for, or refused, before the vectors are read."""
     from calque.data.lexicon import read_lexicon
 
-    if command.lexicon is None and recipe.supervised:
-        raise SettingsError(f"the recipe {recipe.name!r} learns from word pairs; pass them with --lexicon FILE")
     if command.lexicon is None:
+        if recipe.supervision == "required":
+            raise SettingsError(f"the recipe {recipe.name!r} learns from word pairs; pass them with --lexicon FILE")
         return None
-    if not recipe.supervised:
+    if recipe.supervision == "none":
         raise SettingsError(f"--lexicon was given, but the recipe {recipe.name!r} learns from no lexicon; leave it out")
     reading = read_lexicon(command.lexicon)
     command.say(*reading.notes)

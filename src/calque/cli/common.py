@@ -95,17 +95,13 @@ def open_alignment(folder: Path, pair: str) -> Alignment:
     return family.pair(*family.named_pair(pair))
 
 
-def read_gold(command: Common, path: Path, strict: bool = False) -> Lexicon:
+def read_gold(command: Common, path: Path) -> Lexicon:
     """Read the word pairs that a run is judged by, and say what is odd about them."""
-    from calque.data.lexicon import read_lexicon
+    from calque.evaluate import TranslationTask
 
-    reading = read_lexicon(path, strict)
-    command.say(*reading.notes)
-    if reading.induced:
-        command.say(
-            f"{path}: has confidences, as `calque lexicon` writes them; by a lexicon that it made itself a run is right"
-        )
-    return reading.lexicon
+    gold = TranslationTask().load(path)
+    command.say(*gold.notes)
+    return gold.data[0]
 
 
 def warn_unless_aligned(command: Common, verdict: str) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from calque.cli.align import print_verdict
 from calque.cli.common import Common, Device, Output, exit_code
-from calque.cli.evaluate import print_scores
 from calque.cli.plot import write_pictures
 from calque.cli.terminal import interruptible, print_json, print_table, stage_bars
 from calque.errors import MissingExtraError, RunError, SettingsError
@@ -86,7 +85,7 @@ def print_result(command: Demo, alignment: Alignment, seconds: float, pictures: 
         return
     print_verdict(alignment)
     print(f"\naccuracy on {len(gold)} words of the shipped lexicon, which the alignment has not seen:")
-    print_scores(score)
+    print_table(score.rows())
     print(f"\n{alignment.source.name} to {alignment.target.name}, and the way back of the first:")
     words = [word for word in gold.answers if word in alignment.source][:: max(1, len(gold) // EXAMPLES)][:EXAMPLES]
     there = alignment.translate(words, k=3)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from calque.cli.common import DONE, Common, File, Pair, Run, open_alignment, read_gold
+from calque.cli.common import DONE, Common, File, Pair, Run, open_alignment
 from calque.cli.terminal import print_json, print_table
 from calque.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
-    from calque.evaluate import TranslationScore
+    from calque.evaluate import EvaluationTask, TaskScore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,28 +34,17 @@ class Evaluate(Common):
     """Refuse a lexicon with a malformed line instead of leaving the line out."""
 
     def run(self) -> int:
-        """Score the run, and keep the score in the run folder."""
+        """Score the run."""
         try:
-            ks = [int(number) for number in self.k.split(",")]
+            ks = tuple(int(number) for number in self.k.split(","))
         except ValueError:
             raise SettingsError(
                 f"--k is {self.k!r}; expected whole numbers separated by commas, such as 1,5,10"
             ) from None
-        lexicon = read_gold(self, self.lexicon, self.strict)
-        back = None if self.lexicon_back is None else read_gold(self, self.lexicon_back, self.strict)
-        alignment = open_alignment(self.folder, self.pair)
-        from calque.evaluate import score_translation
-        from calque.show.views import learned_from
+        from calque.evaluate import TranslationTask
 
-        if learned_from(alignment, lexicon):
-            self.say(f"{self.lexicon}: the run has learned from these very pairs, which flatters it")
-        score = score_translation(alignment, lexicon, back, self.retrieval.split(","), ks)
-        keep_score(self, "translation", {"lexicon": str(self.lexicon), **score.as_json()})
-        if self.json:
-            print_json(score.as_json())
-        else:
-            print_scores(score)
-        return DONE
+        task = TranslationTask(tuple(self.retrieval.split(",")), ks, self.lexicon_back, self.strict)
+        return judge(self, task, self.lexicon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,23 +63,25 @@ class Similarity(Common):
     """The file has the target word first."""
 
     def run(self) -> int:
-        """Score the run, and keep the score in the run folder."""
-        from calque.evaluate import read_similarity, score_similarity
+        """Score the run."""
+        from calque.evaluate import SimilarityTask
 
-        judged = read_similarity(self.pairs)
-        if self.swap:
-            judged = [type(pair)(pair.target, pair.source, pair.score) for pair in judged]
-        score = score_similarity(open_alignment(self.folder, self.pair), judged, self.phrases)
-        keep_score(self, "similarity", {"pairs": str(self.pairs), **score.as_json()})
-        if self.json:
-            print_json(score.as_json())
-            return DONE
-        used = "averaged" if self.phrases == "average" else "left out"
-        print(f"pearson {score.pearson:.3f}  spearman {score.spearman:.3f}")
-        print(
-            f"{score.used} pairs used, {score.missing} not in the vocabularies; {score.phrases} with a phrase, {used}"
-        )
-        return DONE
+        return judge(self, SimilarityTask(self.phrases, self.swap), self.pairs)
+
+
+def judge(command: Evaluate | Similarity, task: EvaluationTask[Any, TaskScore], gold_file: Path) -> int:
+    """Score a run by an evaluation task, keep the score in the run folder, and print it."""
+    gold = task.load(gold_file)
+    command.say(*gold.notes)
+    alignment = open_alignment(command.folder, command.pair)
+    command.say(*task.remarks(alignment, gold.data))
+    score = task.score(alignment, gold.data)
+    keep_score(command, task.name, {task.gold_name: str(gold_file), **score.as_json()})
+    if command.json:
+        print_json(score.as_json())
+    else:
+        print_table(score.rows())
+    return DONE
 
 
 def keep_score(command: Evaluate | Similarity, task: str, score: dict[str, Any]) -> None:
@@ -104,14 +95,3 @@ def keep_score(command: Evaluate | Similarity, task: str, score: dict[str, Any])
         write_json(path, {**(earlier if isinstance(earlier, dict) else {}), name: score})
     except RunError as error:
         command.say(f"the score was not kept: {error}")
-
-
-def print_scores(score: TranslationScore) -> None:
-    """Accuracy@k in per cent, with how many words were asked and how many could not be."""
-    ks = list(next(iter(score.forward.values())).right)
-    rows = [["direction", "retrieval", *(f"acc@{k}" for k in ks), "asked", "not asked"]]
-    for direction, by_retrieval in (("forward", score.forward), ("backward", score.backward)):
-        for retrieval, counts in by_retrieval.items():
-            shares = [f"{100 * counts.accuracy(k):.1f} %" for k in ks]
-            rows.append([direction, retrieval, *shares, str(counts.asked), str(counts.missing)])
-    print_table(rows)

@@ -44,34 +44,19 @@ class Explore(Common):
         from calque.show.explorer.explorer import Explorer, LiveRun
         from calque.show.explorer.serving import serving
 
-        with pair_folder(self) as folder:
-            explorer = Explorer(folder, lexicon, self.words)
-            explorer.prepare()
-            with serving(LiveRun(explorer), self.port) as address:
-                if self.json:
-                    print_json({"run": str(self.folder), "address": address})
-                else:
-                    print(address)
-                sys.stdout.flush()
-                if not self.no_browser:
-                    open_browser(address)
-                self.say("the page is there until Ctrl-C")
-                wait_for_interrupt()
+        explorer = Explorer(open_alignment(self.folder, self.pair) if self.pair else self.folder, lexicon, self.words)
+        explorer.prepare()
+        with serving(LiveRun(explorer), self.port) as address:
+            if self.json:
+                print_json({"run": str(self.folder), "address": address})
+            else:
+                print(address)
+            sys.stdout.flush()
+            if not self.no_browser:
+                open_browser(address)
+            self.say("the page is there until Ctrl-C")
+            wait_for_interrupt()
         return DONE
-
-
-@contextmanager
-def pair_folder(command: Explore) -> Iterator[Path]:
-    """The run folder; that of two languages of a family is written aside first."""
-    if not command.pair:
-        yield command.folder
-        return
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as aside:
-        folder = Path(aside) / "pair"
-        open_alignment(command.folder, command.pair).save(folder)
-        yield folder
 
 
 @contextmanager

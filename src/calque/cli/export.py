@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +16,7 @@ from calque.cli.terminal import print_json, print_long_json
 from calque.errors import RunError
 
 if TYPE_CHECKING:
-    from calque.runs.streaming import Induced, StreamedRun
+    from calque.runs.streaming import InducedLexicon, StreamedRun
 
 FORMAT_NAMES = {"vec": "word2vec", "bin": "word2vec-binary", "npz": "npz", "safetensors": "safetensors"}
 """The format that each ending of an exported file stands for."""
@@ -46,20 +45,19 @@ class MakeLexicon(Common):
 
         if self.output is not None:
             check_output_file(self.output, self.overwrite)
-        with open_streamed(self) as run:
-            entries, recall = induce(self, run)
-            lines = (entry.line for entry in entries)
-            result = {"count": len(entries), "file": None if self.output is None else str(self.output), **recall}
-            if self.output is not None:
-                write_lines(self.output, lines)
-            if self.json and self.output is None:
-                print_long_json(result, "entries", map(dataclasses.asdict, entries))
-            elif self.json:
-                print_json(result)
-            elif self.output is None:
-                sys.stdout.writelines(f"{line}\n" for line in lines)
-            else:
-                print(f"{len(entries)} pairs: {self.output}")
+        entries, recall = induce(self, open_streamed(self))
+        lines = (entry.line for entry in entries)
+        result = {"count": len(entries), "file": None if self.output is None else str(self.output), **recall}
+        if self.output is not None:
+            write_lines(self.output, lines)
+        if self.json and self.output is None:
+            print_long_json(result, "entries", map(dataclasses.asdict, entries))
+        elif self.json:
+            print_json(result)
+        elif self.output is None:
+            sys.stdout.writelines(f"{line}\n" for line in lines)
+        else:
+            print(f"{len(entries)} pairs: {self.output}")
         return DONE
 
 
@@ -87,32 +85,26 @@ class Export(Common):
 
         if not self.pair and is_family(self.folder):
             return export_family(self)
-        with open_streamed(self) as run:
-            blocks = {side: run.sheet(side) for side in ("source", "target")}
-            names = {side: run.name(side) for side in blocks}
-            write_folder(self, blocks.items(), names | {"verdict": run.verdict})
-            print_files(self, {side: block.count for side, block in blocks.items()})
+        run = open_streamed(self)
+        blocks = {side: run.block_source(side) for side in ("source", "target")}
+        write_folder(self, blocks.items(), {**run.names, "verdict": run.verdict})
+        print_files(self, {side: block.count for side, block in blocks.items()})
         return DONE
 
 
-@contextmanager
-def open_streamed(command: MakeLexicon | Export) -> Iterator[StreamedRun]:
-    """A run to be read block by block; that of two languages of a family is written aside first."""
-    import tempfile
-
+def open_streamed(command: MakeLexicon | Export) -> StreamedRun:
+    """A run to be read block by block; two languages of a family are mapped in memory."""
     from calque.runs.streaming import StreamedRun
 
-    with tempfile.TemporaryDirectory() as aside:
-        folder = command.folder
-        if command.pair:
-            folder = Path(aside) / "pair"
-            open_alignment(command.folder, command.pair).save(folder)
-        run = StreamedRun.open(folder)
-        warn_unless_aligned(command, run.verdict)
-        yield run
+    if command.pair:
+        run = StreamedRun.of(open_alignment(command.folder, command.pair))
+    else:
+        run = StreamedRun.open(command.folder)
+    warn_unless_aligned(command, run.verdict)
+    return run
 
 
-def induce(command: MakeLexicon, run: StreamedRun) -> tuple[Induced, dict[str, Any]]:
+def induce(command: MakeLexicon, run: StreamedRun) -> tuple[InducedLexicon, dict[str, Any]]:
     """The dictionary, and where the search was approximate, how much it finds."""
     from calque.runs import streaming
 

@@ -11,6 +11,13 @@ from tyro.conf import Positional, arg
 from calque.cli.common import DONE, Common
 from calque.cli.terminal import print_json
 
+NEEDS = {
+    "none": "two files of vectors",
+    "optional": "two files of vectors, and word pairs if there are some (--lexicon)",
+    "required": "two files of vectors and word pairs (--lexicon)",
+}
+"""What a recipe needs, by how much it learns from word pairs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipes(Common):
@@ -29,11 +36,7 @@ class Recipes(Common):
         if self.name:
             print(to_toml(find(self.name)), end="")
             return DONE
-        files = "two files of vectors"
-        needs = {
-            name: f"{files} and word pairs (--lexicon)" if recipe.supervised else files
-            for name, recipe in RECIPES.items()
-        }
+        needs = {name: NEEDS[recipe.supervision] for name, recipe in RECIPES.items()}
         if self.json:
             print_json(
                 {

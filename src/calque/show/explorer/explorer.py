@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 
 from calque.data.lexicon import Lexicon
 from calque.errors import SettingsError, UnknownWordError
+from calque.evaluate import learned_from
 from calque.progress import Step
 from calque.runs.alignment import Alignment
 from calque.runs.lookup import OTHER, Lookup
@@ -22,7 +23,6 @@ from calque.show.views import (
     accuracy_by_frequency,
     judge_words,
     language_names,
-    learned_from,
     positions,
     search_starts,
 )
@@ -39,11 +39,13 @@ NO_LEXICON = "no lexicon was given, so nothing is known of errors; start with --
 
 
 class Explorer:
-    """One run folder, open to questions from many threads."""
+    """One run, open to questions from many threads: a folder, or an alignment in memory."""
 
-    def __init__(self, folder: str | Path, lexicon: Lexicon | None = None, words_on_map: int = WORDS_ON_MAP) -> None:
-        self.folder, self.lexicon, self.words_on_map = Path(folder), lexicon, words_on_map
-        self.lookup = Lookup.open(folder)
+    def __init__(
+        self, run: str | Path | Alignment, lexicon: Lexicon | None = None, words_on_map: int = WORDS_ON_MAP
+    ) -> None:
+        self.run, self.lexicon, self.words_on_map = run, lexicon, words_on_map
+        self.lookup = run.lookup() if isinstance(run, Alignment) else Lookup.open(run)
         self.closing = threading.Event()
         """Set when nobody will wait for an answer any more."""
         self._lock = threading.RLock()
@@ -68,7 +70,7 @@ class Explorer:
     def alignment(self) -> Alignment:
         """All of the run; look-ups do without."""
         with self._lock:
-            return Alignment.load(self.folder)
+            return self.run if isinstance(self.run, Alignment) else Alignment.load(self.run)
 
     def summary(self) -> Value:
         """What was aligned, and how much of it can be trusted."""
@@ -191,7 +193,7 @@ def _checked(side: str) -> str:
     return side
 
 
-def _sorted_by_spelling(words: list[str]) -> tuple[list[str], list[int]]:
+def _sorted_by_spelling(words: Sequence[str]) -> tuple[list[str], list[int]]:
     """Words in lower case in order of spelling, and their rows."""
     pairs = sorted((word.casefold(), row) for row, word in enumerate(words))
     return [spelled for spelled, _ in pairs], [row for _, row in pairs]

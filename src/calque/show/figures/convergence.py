@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from calque.data.lexicon import Lexicon
 from calque.data.preprocess import Preprocessing
 from calque.errors import SettingsError
-from calque.evaluate import ask
+from calque.evaluate import ask, learned_from
 from calque.linear.side import Milestone, Side
 from calque.retrieval.exact import FREQUENT
 from calque.runs.alignment import Alignment
 from calque.show.figures.scene import INK, SOURCE, TARGET, Scene, panels
-from calque.show.views import SEARCH_STAGES, learned_from, undo_map
+from calque.show.views import SEARCH_STAGES, undo_map
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

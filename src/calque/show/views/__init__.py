@@ -1,6 +1,6 @@
 """What there is to see in a run, as numbers that both the figures and the explorer show."""
 
-from calque.show.views.accuracy import Band, JudgedWord, accuracy_by_frequency, judge_words, learned_from
+from calque.show.views.accuracy import Band, JudgedWord, accuracy_by_frequency, judge_words
 from calque.show.views.positions import Positions, Projection, fit_projection, linear_map, positions, undo_map
 from calque.show.views.search_starts import SEARCH_STAGES, SearchStart, search_starts
 from calque.show.views.word_choice import (
@@ -23,7 +23,6 @@ __all__ = [
     "fit_projection",
     "judge_words",
     "language_names",
-    "learned_from",
     "linear_map",
     "mutual_translations",
     "positions",

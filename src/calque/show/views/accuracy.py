@@ -46,11 +46,6 @@ class Band:
         return self.right / self.asked
 
 
-def learned_from(alignment: Alignment, lexicon: Lexicon) -> bool:
-    """Whether the run has learned from these very pairs. Judged by them it looks better than it is."""
-    return alignment.record.inputs.get("lexicon", {}).get("sha256") == lexicon.digest
-
-
 def judge_words(
     alignment: Alignment, lexicon: Lexicon, back: bool = False, retrieval: str = "csls"
 ) -> tuple[JudgedWord, ...]:

@@ -7,12 +7,26 @@ import stat
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calque.errors import RunError
-from calque.runs import folder as store
+from calque.runs.folder import (
+    MARK,
+    check_free,
+    one_line,
+    read_json,
+    read_lines,
+    read_log,
+    read_tensors,
+    whole_folder,
+    write_json,
+    write_lines,
+    write_tensors,
+    write_text,
+)
 
 ODD_WORDS = [
     "perro",
@@ -38,20 +52,20 @@ def contents(folder: Path) -> dict[str, str]:
 def old_run(tmp_path: Path) -> Path:
     path = tmp_path / "run"
     path.mkdir()
-    (path / store.MARK).write_text("old")
+    (path / MARK).write_text("old")
     (path / "words.txt").write_text("of old")
     return path
 
 
 def write_new(folder: Path) -> None:
-    (folder / store.MARK).write_text("new")
+    (folder / MARK).write_text("new")
     (folder / "sub").mkdir()
     (folder / "sub" / "more.txt").write_text("of new")
 
 
 def save_new(path: Path, overwrite: bool = False, failing: BaseException | None = None) -> None:
     """A run written to the end, or up to where something goes wrong."""
-    with store.whole_folder(path, overwrite) as folder:
+    with whole_folder(path, overwrite) as folder:
         write_new(folder)
         if failing is not None:
             raise failing
@@ -76,29 +90,29 @@ def fail_renames_to(path: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> 
 
 def test_a_folder_is_not_there_before_the_end_and_whole_after_it(tmp_path):
     path = tmp_path / "run"
-    with store.whole_folder(path) as folder:
+    with whole_folder(path) as folder:
         write_new(folder)
         assert not path.exists()
     assert contents(tmp_path) == NEW
 
 
 def test_the_folders_above_are_made(tmp_path):
-    with store.whole_folder(tmp_path / "some" / "where" / "run") as folder:
+    with whole_folder(tmp_path / "some" / "where" / "run") as folder:
         write_new(folder)
     assert contents(tmp_path / "some" / "where") == NEW
 
 
 def test_a_relative_path_is_one_from_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with store.whole_folder(Path("run")) as folder:
+    with whole_folder(Path("run")) as folder:
         write_new(folder)
     assert contents(tmp_path) == NEW
 
 
 def test_others_may_read_the_folder(tmp_path):
     """What tempfile makes is for its owner alone."""
-    with store.whole_folder(tmp_path / "run") as folder:
-        store.write_tensors(folder / "a.safetensors", {"a": torch.ones(2)})
+    with whole_folder(tmp_path / "run") as folder:
+        write_tensors(folder / "a.safetensors", {"a": torch.ones(2)})
     assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o755
     assert stat.S_IMODE((tmp_path / "run" / "a.safetensors").stat().st_mode) == 0o644
 
@@ -125,7 +139,7 @@ def test_a_disk_that_fails_at_the_end_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_an_older_run_is_replaced_whole_when_asked(tmp_path, old_run):
-    with store.whole_folder(old_run, overwrite=True) as folder:
+    with whole_folder(old_run, overwrite=True) as folder:
         assert list(folder.iterdir()) == []
         write_new(folder)
         assert contents(old_run.parent)["run/config.json"] == "old"
@@ -157,8 +171,8 @@ def test_a_run_is_not_replaced_unasked(tmp_path, old_run):
 
 def test_a_run_that_appeared_in_the_meantime_is_not_replaced_unasked(tmp_path):
     """Two runs of an hour each, started with the same name."""
-    slower = store.whole_folder(tmp_path / "run")
-    (slower.__enter__() / store.MARK).write_text("slower")
+    slower = whole_folder(tmp_path / "run")
+    (slower.__enter__() / MARK).write_text("slower")
     save_new(tmp_path / "run")
     with pytest.raises(RunError, match="run: is already there"):
         slower.__exit__(None, None, None)
@@ -176,7 +190,7 @@ def test_what_is_no_run_is_never_replaced(tmp_path, overwrite, kind):
     if kind == "folder":
         (path / "chapter").write_text("years of work")
     if kind == "folder with a folder of that name":
-        (path / store.MARK).mkdir()
+        (path / MARK).mkdir()
     before = contents(tmp_path)
     with pytest.raises(RunError, match=r"has no config\.json.* is not replaced" if overwrite else "is already there"):
         save_new(path, overwrite)
@@ -185,11 +199,11 @@ def test_what_is_no_run_is_never_replaced(tmp_path, overwrite, kind):
 
 
 def test_a_folder_of_another_kind_is_known_by_its_own_mark(tmp_path, old_run):
-    with pytest.raises(RunError, match=r"has no report\.txt"), store.whole_folder(old_run, True, mark="report.txt"):
+    with pytest.raises(RunError, match=r"has no report\.txt"), whole_folder(old_run, True, mark="report.txt"):
         pytest.fail("refused before anything is written")
     assert contents(tmp_path) == OLD
-    (old_run / store.MARK).rename(old_run / "report.txt")
-    with store.whole_folder(old_run, True, mark="report.txt") as folder:
+    (old_run / MARK).rename(old_run / "report.txt")
+    with whole_folder(old_run, True, mark="report.txt") as folder:
         write_new(folder)
     assert contents(tmp_path) == NEW
 
@@ -198,7 +212,7 @@ def test_a_file_where_a_folder_should_be_is_told_before_the_work(tmp_path):
     (tmp_path / "file").write_text("kept")
     for path in (tmp_path / "file" / "run", tmp_path / "file" / "deeper" / "run"):
         with pytest.raises(RunError, match="file is not a folder one may write to"):
-            store.check_free(path, overwrite=False)
+            check_free(path, overwrite=False)
     assert contents(tmp_path) == {"file": "kept"}
 
 
@@ -206,12 +220,12 @@ def test_a_file_where_a_folder_should_be_is_told_before_the_work(tmp_path):
 def test_a_folder_closed_to_us_is_told_before_the_work(tmp_path):
     tmp_path.chmod(0o555)
     with pytest.raises(RunError, match="is not a folder one may write to"):
-        store.check_free(tmp_path / "run", overwrite=False)
+        check_free(tmp_path / "run", overwrite=False)
 
 
 def test_asking_whether_a_path_is_free_makes_nothing(tmp_path, old_run):
-    store.check_free(tmp_path / "some" / "where" / "run", overwrite=False)
-    store.check_free(old_run, overwrite=True)
+    check_free(tmp_path / "some" / "where" / "run", overwrite=False)
+    check_free(old_run, overwrite=True)
     assert contents(tmp_path) == OLD
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
 
@@ -226,7 +240,7 @@ def test_a_text_is_written_beside_and_then_put_in_place(tmp_path, monkeypatch):
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", watch)
-    store.write_text(path, "new")
+    write_text(path, "new")
     assert seen == [("old", "new", tmp_path)]
     assert contents(tmp_path) == {"a.txt": "new"}
 
@@ -238,7 +252,7 @@ def test_a_text_that_cannot_be_put_in_place_leaves_the_old_one(tmp_path, monkeyp
     (tmp_path / "a.txt").write_text("old")
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(RunError, match=r"a\.txt: cannot be written: Input/output error"):
-        store.write_text(tmp_path / "a.txt", "new")
+        write_text(tmp_path / "a.txt", "new")
     assert contents(tmp_path) == {"a.txt": "old"}
 
 
@@ -246,23 +260,23 @@ def test_a_text_that_cannot_be_encoded_leaves_the_old_one(tmp_path):
     """Half of a surrogate pair stands for no byte, and half the text is already written when it comes."""
     (tmp_path / "a.txt").write_text("old")
     with pytest.raises((RunError, UnicodeError)):
-        store.write_text(tmp_path / "a.txt", "new\n" * 10_000 + "\ud800")
+        write_text(tmp_path / "a.txt", "new\n" * 10_000 + "\ud800")
     assert contents(tmp_path) == {"a.txt": "old"}
 
 
 def test_a_text_into_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(RunError, match=r"a\.txt: cannot be written: No such file or directory"):
-        store.write_text(tmp_path / "none" / "a.txt", "new")
+        write_text(tmp_path / "none" / "a.txt", "new")
 
 
 def test_lines_are_utf8_with_the_bytes_that_were_not_put_back(tmp_path):
-    store.write_lines(tmp_path / "a.txt", ["naïve", "\udcff\udcfe"])
+    write_lines(tmp_path / "a.txt", ["naïve", "\udcff\udcfe"])
     assert (tmp_path / "a.txt").read_bytes() == b"na\xc3\xafve\n\xff\xfe\n"
 
 
 def test_lines_end_at_line_feeds_and_nowhere_else(tmp_path):
-    store.write_lines(tmp_path / "a.txt", ODD_WORDS)
-    assert store.read_lines(tmp_path / "a.txt") == ODD_WORDS
+    write_lines(tmp_path / "a.txt", ODD_WORDS)
+    assert read_lines(tmp_path / "a.txt") == ODD_WORDS
 
 
 def from_bytes(content: bytes) -> str:
@@ -279,27 +293,27 @@ def from_bytes(content: bytes) -> str:
 )
 def test_any_words_come_back_as_they_were(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("words") / "a.txt"
-    store.write_lines(path, words)
-    assert store.read_lines(path) == words
+    write_lines(path, words)
+    assert read_lines(path) == words
 
 
 def test_no_lines_are_no_lines_and_one_empty_line_is_one(tmp_path):
     for number, lines in enumerate(([], [""], ["", ""])):
-        store.write_lines(tmp_path / str(number), lines)
-        assert store.read_lines(tmp_path / str(number)) == lines
+        write_lines(tmp_path / str(number), lines)
+        assert read_lines(tmp_path / str(number)) == lines
 
 
 def test_json_comes_back_as_it_was_in_plain_ascii(tmp_path):
     value = {"naïve": ["\udcff", "a\u2028b", "\ud800"], "n": 3, "x": 0.1, "none": None, "yes": True}
-    store.write_json(tmp_path / "a.json", value)
+    write_json(tmp_path / "a.json", value)
     assert (tmp_path / "a.json").read_bytes().isascii()
-    assert store.read_json(tmp_path / "a.json") == value
+    assert read_json(tmp_path / "a.json") == value
 
 
 def test_one_line_is_one_line_of_json():
     value = {"word": "a\nb\u2028c\x85d", "n": [1, 2]}
-    assert store.one_line(value).splitlines() == [store.one_line(value)]
-    assert json.loads(store.one_line(value)) == value
+    assert one_line(value).splitlines() == [one_line(value)]
+    assert json.loads(one_line(value)) == value
 
 
 def test_tensors_come_back_as_they_were(tmp_path):
@@ -311,8 +325,8 @@ def test_tensors_come_back_as_they_were(tmp_path):
         "strided": torch.arange(10)[::2],
         "nothing": torch.zeros(0, 4),
     }
-    store.write_tensors(tmp_path / "a.safetensors", tensors)
-    again = store.read_tensors(tmp_path / "a.safetensors")
+    write_tensors(tmp_path / "a.safetensors", tensors)
+    again = read_tensors(tmp_path / "a.safetensors")
     assert again.keys() == tensors.keys()
     for name, tensor in tensors.items():
         assert again[name].dtype == tensor.dtype
@@ -322,8 +336,8 @@ def test_tensors_come_back_as_they_were(tmp_path):
 def test_tensors_that_share_memory_come_back_apart(tmp_path):
     """A map that serves both sides, or a part of another tensor, is nothing unusual."""
     whole = torch.arange(12.0).reshape(3, 4)
-    store.write_tensors(tmp_path / "a.safetensors", {"one": whole, "other": whole, "part": whole[:2]})
-    again = store.read_tensors(tmp_path / "a.safetensors")
+    write_tensors(tmp_path / "a.safetensors", {"one": whole, "other": whole, "part": whole[:2]})
+    again = read_tensors(tmp_path / "a.safetensors")
     assert torch.equal(again["one"], whole)
     assert torch.equal(again["other"], whole)
     assert torch.equal(again["part"], whole[:2])
@@ -331,11 +345,11 @@ def test_tensors_that_share_memory_come_back_apart(tmp_path):
 
 def test_tensors_that_cannot_be_written_are_told_in_one_line(tmp_path):
     with pytest.raises(RunError, match=r"a\.safetensors: cannot be written") as caught:
-        store.write_tensors(tmp_path / "none" / "a.safetensors", {"a": torch.ones(2)})
+        write_tensors(tmp_path / "none" / "a.safetensors", {"a": torch.ones(2)})
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("read", [store.read_json, store.read_lines, store.read_tensors])
+@pytest.mark.parametrize("read", [read_json, read_lines, read_tensors])
 @pytest.mark.parametrize("instead", ["nothing", "a folder"])
 def test_a_missing_file_is_told_in_one_line(tmp_path, read, instead):
     path = tmp_path / "some.file"
@@ -360,7 +374,7 @@ def test_damaged_json_is_told_with_its_line(tmp_path, content, line):
     path = tmp_path / "config.json"
     path.write_bytes(content)
     with pytest.raises(RunError, match=rf"config\.json:{line}: is not JSON .*; the run folder is damaged$") as caught:
-        store.read_json(path)
+        read_json(path)
     assert "\n" not in str(caught.value)
 
 
@@ -369,12 +383,12 @@ def test_json_that_python_will_not_read_is_damaged_too(tmp_path, content):
     path = tmp_path / "config.json"
     path.write_bytes(content)
     with pytest.raises(RunError, match=r"config\.json.*the run folder is damaged"):
-        store.read_json(path)
+        read_json(path)
 
 
 def test_damaged_tensors_are_told_in_one_line(tmp_path):
     whole, path = tmp_path / "whole.safetensors", tmp_path / "part.safetensors"
-    store.write_tensors(whole, {"a": torch.ones(5, 3), "b": torch.ones(4)})
+    write_tensors(whole, {"a": torch.ones(5, 3), "b": torch.ones(4)})
     content = whole.read_bytes()
     header = b'{"a":\n\n}'
     damaged = [content[:size] for size in range(0, len(content), 7)]
@@ -384,45 +398,51 @@ def test_damaged_tensors_are_told_in_one_line(tmp_path):
         with pytest.raises(
             RunError, match=r"part\.safetensors: cannot be read .*; the run folder is damaged$"
         ) as caught:
-            store.read_tensors(path)
+            read_tensors(path)
         assert "\n" not in str(caught.value)
 
 
 def test_a_link_to_nothing_is_refused_before_the_work(tmp_path):
     (tmp_path / "run").symlink_to(tmp_path / "nowhere")
     with pytest.raises(RunError, match="link to nothing"):
-        store.check_free(tmp_path / "run", overwrite=False)
+        check_free(tmp_path / "run", overwrite=False)
 
 
 def test_overwriting_through_a_link_replaces_what_it_points_to(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "config.json").write_text("{}")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with store.whole_folder(tmp_path / "link", overwrite=True) as folder:
+    with whole_folder(tmp_path / "link", overwrite=True) as folder:
         (folder / "config.json").write_text('{"new": 1}')
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "config.json").read_text() == '{"new": 1}'
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]
 
 
-def test_tensors_that_share_memory_are_kept_apart_and_no_other_is_copied(tmp_path):
+def test_tensors_that_share_memory_are_kept_apart_and_no_other_is_copied(tmp_path, monkeypatch):
     whole = torch.arange(12.0).view(3, 4)
     given = {"whole": whole, "again": whole, "view": whole[1:], "turned": whole.mT, "own": torch.ones(2)}
-    store.write_tensors(tmp_path / "some.safetensors", given)
-    kept = store.read_tensors(tmp_path / "some.safetensors")
+    saved, save_file = {}, safetensors.torch.save_file
+
+    def watch(tensors, path):
+        saved.update(tensors)
+        save_file(tensors, path)
+
+    monkeypatch.setattr(safetensors.torch, "save_file", watch)
+    write_tensors(tmp_path / "some.safetensors", given)
+    kept = read_tensors(tmp_path / "some.safetensors")
     assert all(torch.equal(kept[name], each) for name, each in given.items())
-    apart = store._apart(given)
-    assert apart["own"].data_ptr() == given["own"].data_ptr()
-    assert apart["whole"].data_ptr() == whole.data_ptr()
+    assert saved["own"].data_ptr() == given["own"].data_ptr()
+    assert saved["whole"].data_ptr() == whole.data_ptr()
 
 
 @pytest.mark.parametrize("line", ["[1]", "5", '{"path": 5}', '{"path": [1, null]}', '{"cost": NaN}', '{"path": ["a"]}'])
 def test_a_log_of_something_else_is_damaged(tmp_path: Path, line: str):
     (tmp_path / "log.jsonl").write_text(f'{{"stage": "search", "path": [1.5, 1]}}\n{line}\n')
     with pytest.raises(RunError, match=r"log.jsonl:2: is no step of a run"):
-        store.read_log(tmp_path / "log.jsonl")
+        read_log(tmp_path / "log.jsonl")
 
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path):
     with pytest.raises(RunError, match="cannot be written"):
-        store.check_free(tmp_path / ("x" * 300), overwrite=False)
+        check_free(tmp_path / ("x" * 300), overwrite=False)
