@@ -11,13 +11,13 @@ from calque.errors import SettingsError
 from calque.evaluate import ask
 from calque.runs.alignment import Alignment
 
-CONSIDERED = 10
-"""A right answer that stands further down counts as not found."""
+CANDIDATES = 10
+"""So many translations are looked at; a right one that stands further down counts as not found."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A word of the lexicon, what is right, and what the run says."""
+class JudgedWord:
+    """A word of the lexicon, its right translations, and those that the run gives."""
 
     word: str
     rank: int
@@ -46,34 +46,29 @@ class Band:
         return self.right / self.asked
 
 
-def learned_from(alignment: Alignment, lexicon: Lexicon) -> bool:
-    """Whether the run was taught by these very pairs: judged by them it is flattered."""
-    taught = alignment.record.inputs.get("lexicon", {})
-    return taught.get("sha256") == lexicon.digest
-
-
-def answers(alignment: Alignment, lexicon: Lexicon, back: bool = False, retrieval: str = "csls") -> tuple[Answer, ...]:
-    """Every word of the lexicon that can be answered, most frequent first."""
+def judge_words(
+    alignment: Alignment, lexicon: Lexicon, back: bool = False, retrieval: str = "csls"
+) -> tuple[JudgedWord, ...]:
+    """Every word of the lexicon that can be translated, most frequent first."""
     asking, asked = alignment.spaces(back)
-    given = sorted(ask(alignment, lexicon, CONSIDERED, back, retrieval), key=lambda each: each.row)
     return tuple(
-        Answer(
-            asking.words[each.row],
-            each.row + 1,
-            tuple(asked.words[row] for row in sorted(each.right)),
-            tuple(asked.words[row] for row in each.found),
-            each.place + 1 if each.place < len(each.found) else None,
+        JudgedWord(
+            word=asking.words[query.row],
+            rank=query.row + 1,
+            right=tuple(asked.words[row] for row in sorted(query.right)),
+            found=tuple(asked.words[row] for row in query.found),
+            place=query.place + 1 if query.place < len(query.found) else None,
         )
-        for each in given
+        for query in sorted(ask(alignment, lexicon, CANDIDATES, back, retrieval), key=lambda query: query.row)
     )
 
 
-def by_frequency(given: Sequence[Answer], bands: int = 10) -> tuple[Band, ...]:
-    """Equally many words to a band, as far as that goes, most frequent first; fewer bands where there are few words."""
+def accuracy_by_frequency(words: Sequence[JudgedWord], bands: int = 10) -> tuple[Band, ...]:
+    """Bands of equally many words, as far as possible, most frequent first; fewer bands where there are few words."""
     if bands < 1:
         raise SettingsError(f"{bands} bands of words were asked for; expected at least 1")
-    ranked = sorted(given, key=lambda each: each.rank)
+    ranked = sorted(words, key=lambda word: word.rank)
     count = min(bands, len(ranked))
     cuts = [len(ranked) * number // count for number in range(count + 1)] if count else []
     parts = [ranked[begin:end] for begin, end in pairwise(cuts)]
-    return tuple(Band(part[0].rank, part[-1].rank, len(part), sum(each.place == 1 for each in part)) for part in parts)
+    return tuple(Band(part[0].rank, part[-1].rank, len(part), sum(word.place == 1 for word in part)) for part in parts)

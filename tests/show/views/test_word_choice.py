@@ -11,7 +11,7 @@ from calque.data.space import Space
 from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
-from calque.show.views import names_of, telling, translations
+from calque.show.views import language_names, mutual_translations, translations_to_show
 from calque.verdict import Verdict
 
 
@@ -27,15 +27,20 @@ def test_words_of_content_that_are_spelled_otherwise_are_worth_showing():
     ours = ["de", "casa", "macro", "http://x", "perro", "Ende", "位置", "的", "क्षेत्र"]
     theirs = ["of", "house", "Macro", "link", "dog", "finish", "position", "particle", "region"]
     alignment = matched(ours, theirs)
-    assert translations(alignment, range(9)) == {row: row for row in range(9)}
-    assert [alignment.source.words[row] for row in telling(alignment, 4)] == ["casa", "Ende", "位置", "क्षेत्र"]
-    assert all(row == target for row, target in telling(alignment, 4).items())
+    assert mutual_translations(alignment, range(9)) == {row: row for row in range(9)}
+    assert [alignment.source.words[row] for row in translations_to_show(alignment, 4)] == [
+        "casa",
+        "Ende",
+        "位置",
+        "क्षेत्र",
+    ]
+    assert all(row == target for row, target in translations_to_show(alignment, 4).items())
 
 
 def test_where_there_are_too_few_any_translations_are_shown():
     alignment = matched(["1", "casa", "3"], ["1", "house", "3"])
-    assert telling(alignment, 1) == {1: 1}
-    assert telling(alignment, 2) == {0: 0, 1: 1, 2: 2}
+    assert translations_to_show(alignment, 1) == {1: 1}
+    assert translations_to_show(alignment, 2) == {0: 0, 1: 1, 2: 2}
 
 
 @pytest.mark.parametrize(
@@ -56,6 +61,6 @@ def test_a_language_is_called_as_its_file_without_folder_and_endings(path, name)
 
 def test_languages_of_the_same_name_or_none_are_told_apart():
     words = ["one", "two"]
-    assert names_of(matched(words, words, ("x/pt.vec", "y/en.vec.gz"))) == ("pt", "en")
-    assert names_of(matched(words, words, ("x/v.vec", "y/v.vec"))) == ("v (source)", "v (target)")
-    assert names_of(matched(words, words, ("", ""))) == ("source", "target")
+    assert language_names(matched(words, words, ("x/pt.vec", "y/en.vec.gz"))) == ("pt", "en")
+    assert language_names(matched(words, words, ("x/v.vec", "y/v.vec"))) == ("v (source)", "v (target)")
+    assert language_names(matched(words, words, ("", ""))) == ("source", "target")

@@ -5,8 +5,8 @@ import torch
 
 from calque.api import align
 from calque.errors import UnknownWordError
-from calque.show.views import plan_of, translations
-from calque.show.views.plan import SETTINGS
+from calque.show.figures.transport_plan import SETTINGS, plan_of
+from calque.show.views import mutual_translations
 from calque.transport import sqrt_cosine_cost
 
 
@@ -44,9 +44,9 @@ def test_an_unknown_word_is_named_with_one_like_it(made):
 
 def test_translations_choose_each_other(made):
     rows = [3, 30, 300]
-    told = translations(made, rows)
+    told = mutual_translations(made, rows)
     mutual = {each.source: each.target for each in made.lexicon()}
     expected = {row: mutual.get(made.source.words[row]) for row in rows}
     assert {row: made.target.words[told[row]] if row in told else None for row in rows} == expected
     assert len(told) > 0
-    assert translations(made, []) == {}
+    assert mutual_translations(made, []) == {}

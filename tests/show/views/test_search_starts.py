@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from calque.api import align
-from calque.show.views import starts_of
+from calque.show.views import search_starts
 from calque.verdict import Verdict
 
 LOG = (
@@ -27,7 +27,7 @@ def verdict(*roles: str) -> Verdict:
 
 
 def test_starts_are_counted_over_all_stages_and_nothing_else_is_one():
-    starts = starts_of(LOG, verdict("other arena", "other arena", "winner"))
+    starts = search_starts(LOG, verdict("other arena", "other arena", "winner"))
     assert [(each.number, each.stage, each.kind, each.cost) for each in starts] == [
         (1, "search", "profiles", 0.7),
         (2, "search", "random", 0.6),
@@ -40,16 +40,16 @@ def test_starts_are_counted_over_all_stages_and_nothing_else_is_one():
 
 def test_without_a_verdict_or_with_one_that_tells_of_other_starts_no_role_is_known():
     for given in (None, verdict(), verdict("winner")):
-        assert {each.role for each in starts_of(LOG, given)} == {"unknown"}
+        assert {each.role for each in search_starts(LOG, given)} == {"unknown"}
 
 
 def test_a_log_that_tells_of_no_start_has_none():
-    assert starts_of(LOG[4:], verdict()) == ()
+    assert search_starts(LOG[4:], verdict()) == ()
 
 
 def test_starts_of_a_run_that_was_just_made_have_one_winner_at_the_end_of_its_path(problem):
     made = align(problem.source, problem.target, seed=0)
-    starts = starts_of(made.record.log, made.verdict)
+    starts = search_starts(made.record.log, made.verdict)
     winner = [each for each in starts if each.role == "winner"]
     assert len(winner) == 1
     assert winner[0].cost == made.verdict.evidence["cost"]

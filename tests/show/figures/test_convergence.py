@@ -5,7 +5,7 @@ import pytest
 from calque.api import align
 from calque.data.lexicon import Lexicon
 from calque.evaluate import score_translation
-from calque.show.views import Course, courses_of, worth_of_stages
+from calque.show.figures.convergence import StageCourse, stage_accuracies, stage_courses
 
 LOG = (
     {"stage": "search", "number": 1, "seconds": 0.5, "cost": 0.7, "path": [1.0, 0.7]},
@@ -20,12 +20,12 @@ LOG = (
 
 
 def test_every_stage_shows_what_it_strives_for_and_starts_are_no_steps():
-    assert courses_of(LOG) == (
-        Course("alternate", "cost", (1, 2, 3), (0.5, 0.45, 0.4)),
-        Course("adversary", "criterion", (4,), (0.3,)),
-        Course("refine", "criterion", (1, 2), (0.2, 0.5)),
+    assert stage_courses(LOG) == (
+        StageCourse("alternate", "cost", (1, 2, 3), (0.5, 0.45, 0.4)),
+        StageCourse("adversary", "criterion", (4,), (0.3,)),
+        StageCourse("refine", "criterion", (1, 2), (0.2, 0.5)),
     )
-    assert courses_of(()) == ()
+    assert stage_courses(()) == ()
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +34,12 @@ def made(problem):
 
 
 def test_the_courses_of_a_run_are_those_of_its_stages(made):
-    assert [each.stage for each in courses_of(made.record.log)] == ["alternate", "refine", "contrast"]
+    assert [each.stage for each in stage_courses(made.record.log)] == ["alternate", "refine", "contrast"]
 
 
 def test_the_final_maps_are_worth_what_the_score_says_and_earlier_ones_are_asked_the_same(made, problem):
     gold = Lexicon.of(problem.pairs.items())
-    told = worth_of_stages(made, gold, "contrast")
+    told = stage_accuracies(made, gold, "contrast")
     assert [each.stage for each in told] == ["search", "alternate", "refine", "contrast"]
     score = score_translation(made, gold, ks=[1]).forward["csls"]
     assert (told[-1].right, told[-1].asked) == (score.right[1], score.asked)
@@ -52,5 +52,5 @@ def test_a_stage_whose_map_is_wrong_is_worth_little(made, problem):
     from calque.linear.maps import LinearMap
 
     wrong = replace(made.earlier[0], source=LinearMap(made.earlier[0].source.matrix.flip(0)))
-    told = worth_of_stages(replace(made, earlier=(wrong,)), Lexicon.of(problem.pairs.items()), "end")
+    told = stage_accuracies(replace(made, earlier=(wrong,)), Lexicon.of(problem.pairs.items()), "end")
     assert told[0].share < 0.2 < 0.9 < told[1].share

@@ -7,7 +7,7 @@ from calque.data.space import Space
 from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
-from calque.show.views import hubs
+from calque.show.figures.hubs import hubs
 from calque.verdict import Verdict
 
 
@@ -36,7 +36,7 @@ def test_counts_are_those_of_a_search_through_everything():
                 counted[column] += 1
         got = hubs(alignment, retrieval)
         assert got.counts.tolist() == counted
-        assert (got.asking, got.k) == (70, 10)
+        assert (got.queries, got.k) == (70, 10)
 
 
 def test_a_word_in_the_midst_of_all_is_everybodys_neighbour_and_nobodys_by_csls():

@@ -9,8 +9,8 @@ from calque.errors import SettingsError
 from calque.linear.maps import LinearMap, NetworkMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
-from calque.show.views import spectra
-from calque.show.views.spectra import prepared
+from calque.show.figures.spectra import spectra
+from calque.show.views import undo_map
 from calque.verdict import Verdict
 
 
@@ -59,7 +59,7 @@ def test_a_map_that_lost_dimensions_gives_back_what_it_kept():
     kept = LinearMap(torch.eye(5)[:, :3])
     alignment = made(SPACE, SPACE, (kept, kept))
     assert torch.allclose(
-        prepared(alignment.source.vectors, alignment.source_side)[:, :3], unit(SPACE[:, :3]), atol=1e-5
+        undo_map(alignment.source.vectors, alignment.source_side)[:, :3], unit(SPACE[:, :3]), atol=1e-5
     )
     assert spectra(alignment).gap == pytest.approx(0.0, abs=1e-9)
 
