@@ -44,7 +44,8 @@ class Explore(Common):
         from calque.show.explorer.explorer import Explorer, LiveRun
         from calque.show.explorer.serving import serving
 
-        explorer = Explorer(open_alignment(self.folder, self.pair) if self.pair else self.folder, lexicon, self.words)
+        run = open_alignment(self.folder, self.pair) if self.pair else self.folder
+        explorer = Explorer(run, lexicon, self.words)
         explorer.prepare()
         with serving(LiveRun(explorer), self.port) as address:
             if self.json:

@@ -18,7 +18,16 @@ from calque.methods.default.correspondence import Lists, trusted
 from calque.methods.default.preparing import common_dimension, prepare
 from calque.methods.many.reconciling import Reconciled, ReconcilingSettings, reconcile
 from calque.methods.many.synchronisation import connected
-from calque.methods.many.triangles import HOLDS, Finding, Pair, Triangle, pairs_of, standing, triangles_of, way_round
+from calque.methods.many.triangles import (
+    HOLDS,
+    Finding,
+    Pair,
+    Triangle,
+    pairs_of,
+    pairs_to_keep,
+    round_trip_share,
+    triangles_of,
+)
 from calque.methods.task import Outcome, Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.registry import Recipe
@@ -169,12 +178,12 @@ def _round_trips(
     dictionaries = {pair: result.dictionary for pair, result in direct.items() if result.verdict.label != "failed"}
     sizes = dict.fromkeys(names, words)
     triangles = triangles_of(names, dictionaries)
-    shares = {triangle: round(way_round(dictionaries, triangle, sizes), 4) for triangle in triangles}
+    shares = {triangle: round(round_trip_share(dictionaries, triangle, sizes), 4) for triangle in triangles}
     findings = {
         pair: Finding(result.verdict.label, float(result.verdict.evidence.get("clearance", 0.0)))
         for pair, result in direct.items()
     }
-    return shares, standing(names, findings, shares)
+    return shares, pairs_to_keep(names, findings, shares)
 
 
 def _confirmed(verdict: Verdict, pair: Pair, shares: Mapping[Triangle, float]) -> Verdict:

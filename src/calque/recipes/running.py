@@ -19,7 +19,7 @@ from calque import __version__
 from calque.data.lexicon import Lexicon
 from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
-from calque.methods.referee import witness
+from calque.methods.referee import referee
 from calque.methods.task import Outcome, Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.checkpoint import FileCheckpoint
@@ -148,7 +148,7 @@ def verdict_on(task: Task, outcome: Outcome) -> Verdict:
     """By the method's own evidence, or else by the test that every other map is put to."""
     if outcome.evidence is not None:
         return judge(outcome.evidence)
-    return judge(witness(task, outcome.source, outcome.target))
+    return judge(referee(task, outcome.source, outcome.target))
 
 
 def _alignment(

@@ -39,7 +39,7 @@ NO_LEXICON = "no lexicon was given, so nothing is known of errors; start with --
 
 
 class Explorer:
-    """One run, open to questions from many threads: a folder, or an alignment in memory."""
+    """One run, open to questions from many threads: a run folder, or an alignment in memory."""
 
     def __init__(
         self, run: str | Path | Alignment, lexicon: Lexicon | None = None, words_on_map: int = WORDS_ON_MAP
