@@ -54,6 +54,26 @@ def test_a_pair_turned_round_is_the_same_pair(family):
     assert torch.equal(there.penalty("csls", True), turned.penalty("csls", False))
 
 
+def test_penalties_are_those_of_the_pairs(family):
+    """They are computed without mapping all words of the language that asks."""
+    for (asking, asked), penalty in family.penalties.items():
+        fresh = replace(family.pair(asking, asked), penalties={})
+        assert torch.allclose(penalty, fresh.penalty("csls", back=False), atol=1e-6)
+    assert len(family.penalties) == 6
+
+
+def test_every_vocabulary_is_hashed_once_and_mapped_once_a_direction(spaces, monkeypatch):
+    from calque.recipes import many
+
+    hashed, mapped = [], []
+    described, map_space = many.described, many.map_space
+    monkeypatch.setattr(many, "described", lambda space: hashed.append(space.name) or described(space))
+    monkeypatch.setattr(many, "map_space", lambda space, side: mapped.append(space.name) or map_space(space, side))
+    calque.align_many(spaces, recipe=calque_quick())
+    assert sorted(hashed) == sorted(space.name for space in spaces.values())
+    assert sorted(mapped) == sorted(2 * hashed), "each language is asked by two others"
+
+
 def test_all_meet_in_the_shared_space(family):
     shared = {name: family.shared(name).vectors for name in NAMES}
     for one in NAMES:

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from calque.errors import FormatError, RunError, SettingsError
 
 if TYPE_CHECKING:
-    from calque.data.formats import Reading
+    from calque.data.formats import SpaceReading
     from calque.data.lexicon import Lexicon
     from calque.runs.alignment import Alignment
     from calque.runs.family import Family
@@ -53,7 +53,7 @@ class Reads(Common):
     no_cache: bool = False
     """Read every file anew, and keep nothing of it for the next time."""
 
-    def read(self, path: Path, say_notes: bool = True, **options: Any) -> Reading:
+    def read(self, path: Path, say_notes: bool = True, **options: Any) -> SpaceReading:
         """Read a vector file, and say what was mended in it."""
         from calque.data.formats import read
 

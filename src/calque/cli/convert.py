@@ -12,7 +12,7 @@ from calque.cli.common import DONE, File, Number, Reads, check_files_exist, chec
 from calque.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from calque.data.formats import Reading
+    from calque.data.formats import SpaceReading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Convert(Reads):
         return DONE
 
 
-def described(reading: Reading) -> dict[str, Any]:
+def described(reading: SpaceReading) -> dict[str, Any]:
     """What a vector file holds, without the notes on what was mended."""
     space = reading.space
     lengths = space.vectors.norm(dim=1)

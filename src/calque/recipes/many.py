@@ -91,8 +91,8 @@ def run_many(
         reconciled = Reconciled({}, {})
         if len(core) >= 2:
             vectors = {name: prepared[name].vectors for name in core}
-            known = {pair: direct[pair].dictionary for pair in stay if set(pair) <= set(core)}
-            reconciled = reconcile(vectors, known, settings, into, clock.hear, stopped)
+            dictionaries = {pair: direct[pair].dictionary for pair in stay if set(pair) <= set(core)}
+            reconciled = reconcile(vectors, dictionaries, settings, into, clock.hear, stopped)
 
         relations: dict[Pair, Relation] = {}
         for pair in pairs_of(names):

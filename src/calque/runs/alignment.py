@@ -18,7 +18,7 @@ from calque.linear.maps import LinearMap, map_from
 from calque.linear.side import Milestone, Side, map_space, map_subwords
 from calque.progress import never
 from calque.retrieval.exact import Neighbours, find, neighbours
-from calque.retrieval.induction import CONSIDERED, Choices, Entry, judged
+from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual
 from calque.runs.folder import (
     FORMAT,
     damaged,
@@ -166,7 +166,7 @@ class Alignment:
             self.penalties[retrieval, back] = find(retrieval).penalty(asking.vectors, asked.vectors)
         return self.penalties[retrieval, back]
 
-    def lexicon(self, every: bool = False, stopped: Callable[[], bool] = never) -> list[Entry]:
+    def lexicon(self, every: bool = False, stopped: Callable[[], bool] = never) -> list[LexiconEntry]:
         """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best.
 
         RunError where it was ``stopped`` before the end.
@@ -179,10 +179,10 @@ class Alignment:
                     raise RunError("the lexicon was not finished: somebody asked to stop")
                 blocks.append(Choices.of(self.neighbours(queries, CONSIDERED, back)))
             choices.append(Choices.joined(blocks))
-        confidence, mutual = judged(*choices)
+        confidence, mutual = confidence_and_mutual(*choices)
         lines = zip(choices[0].best.tolist(), confidence.tolist(), mutual.tolist(), strict=True)
         entries = (
-            Entry(word, self.target.words[row], sure, both)
+            LexiconEntry(word, self.target.words[row], sure, both)
             for word, (row, sure, both) in zip(self.source.words, lines, strict=True)
         )
         return [entry for entry in entries if entry.mutual or every]

@@ -55,7 +55,7 @@ def family_card(config: Mapping[str, Any], name: str) -> str:
 def _card(config: Mapping[str, Any], title: str, opening: str, *results_and_use: str) -> str:
     """The parts that the cards of pairs and of families share, around those that they do not."""
     versions = ", ".join(f"{name} {version}" for name, version in config["versions"].items() if name != "calque")
-    made = (
+    origin = (
         f"Made by calque {config['versions'].get('calque', '')} with the recipe "
         f"{_text(str(config['recipe'].get('name', '')))}, seed {config['seed']}, on {config['device']}, "
         f"in {sum(config['seconds'].values()):.1f} s{f' ({versions})' if versions else ''}. "
@@ -73,7 +73,7 @@ def _card(config: Mapping[str, Any], title: str, opening: str, *results_and_use:
         "|---|---|---|---|---|---|\n" + "\n".join(rows)
     )
     notes = "\n".join(f"- {_text(note)}" for note in config["notes"])
-    parts = (title, f"{opening} {made}", verdict, *results_and_use, inputs, notes and f"## Notes\n\n{notes}", _LIMITS)
+    parts = (title, f"{opening} {origin}", verdict, *results_and_use, inputs, notes and f"## Notes\n\n{notes}", _LIMITS)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

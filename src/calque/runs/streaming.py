@@ -17,12 +17,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calque.data.formats import Sheet
+from calque.data.formats import BlockSource
 from calque.data.formats.block_source import BLOCK_ROWS
 from calque.errors import RunError
 from calque.retrieval.approximate import Recall, build, tuned
 from calque.retrieval.exact import BLOCK_ENTRIES, find, neighbours_among
-from calque.retrieval.induction import CONSIDERED, Choices, Entry, judged
+from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual
 from calque.runs.alignment import Alignment
 from calque.runs.folder import damaged, naming_damage, read_config
 from calque.runs.lookup import Array, mapped_tensors
@@ -183,11 +183,11 @@ class StreamedRun:
         penalty = np.array(self.tensors["csls.backward" if back else "csls.forward"])
         return self.vectors(asking, back), self.vectors(asked, back), torch.from_numpy(penalty)
 
-    def block_source(self, side: str) -> Sheet:
+    def block_source(self, side: str) -> BlockSource:
         """A language, as it is written to a file."""
         words, vectors, counts = self.words[side], self.vectors(side), self.tensors.get(f"{side}.counts")
         count, dimension = vectors.shape
-        return Sheet(
+        return BlockSource(
             count,
             dimension,
             lambda: words.blocks(BLOCK_ROWS),
@@ -209,27 +209,27 @@ class InducedLexicon:
     def __len__(self) -> int:
         return len(self.best) if self.every else int(self.mutual.sum())
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[LexiconEntry]:
         start = 0
         for words in self.run.words["source"].blocks(BLOCK_ROWS):
             rows = slice(start, start + len(words))
             start += len(words)
             targets = self.run.words["target"].pick(self.best[rows].tolist())
             lines = zip(words, targets, self.confidence[rows].tolist(), self.mutual[rows].tolist(), strict=True)
-            yield from (Entry(*line) for line in lines if line[3] or self.every)
+            yield from (LexiconEntry(*line) for line in lines if line[3] or self.every)
 
 
 def induce(run: StreamedRun, every: bool = False) -> InducedLexicon:
     """The induced dictionary, most frequent source word first, as ``Alignment.lexicon`` has it."""
     there, back = (_exact(*run.meeting(back)) for back in (False, True))
-    return InducedLexicon(run, there.best, *judged(there, back), every)
+    return InducedLexicon(run, there.best, *confidence_and_mutual(there, back), every)
 
 
 def induce_approximately(run: StreamedRun, every: bool = False) -> tuple[InducedLexicon, tuple[Recall, Recall]]:
     """The same by an index for each direction, and what share of the exact answers each of them finds."""
     there, recall = _approximate(*run.meeting(back=False))
     back, recall_back = _approximate(*run.meeting(back=True))
-    return InducedLexicon(run, there.best, *judged(there, back), every), (recall, recall_back)
+    return InducedLexicon(run, there.best, *confidence_and_mutual(there, back), every), (recall, recall_back)
 
 
 def _approximate(queries: VectorRows, candidates: VectorRows, penalty: Tensor) -> tuple[Choices, Recall]:
