@@ -47,8 +47,9 @@ class TestContinuousIntegration:
         assert f'requires-python = ">={matrix["python"][0]}"' in read("pyproject.toml")
 
     def test_macos_and_windows_have_one_each(self):
-        others = [entry["system"] for entry in self.jobs["test"]["strategy"]["matrix"]["include"]]
-        assert others == ["macos-latest", "windows-latest"]
+        others = self.jobs["test"]["strategy"]["matrix"]["include"]
+        assert [entry["system"] for entry in others] == ["macos-latest", "windows-latest"]
+        assert all((ROOT / path).exists() for entry in others for path in entry["tests"].split())
 
     def test_the_oldest_dependencies_are_those_of_the_constraints_file(self):
         assert commands(self.jobs["oldest"]).count("--constraint constraints-oldest.txt") == 2
