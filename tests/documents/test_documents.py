@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -26,6 +27,7 @@ pytest.importorskip("fastapi", reason="needs the extra: pip install 'calque[web]
 import promised_files
 import tyro
 from blocks import Block, Turn, blocks, commands, turns, unlike
+from safetensors import safe_open
 
 from calque.cli.commands import COMMANDS
 from calque.cli.main import main
@@ -285,6 +287,34 @@ def test_the_card_of_a_run_does_as_it_says(kept: Kept, tmp_path: Path, monkeypat
     for each in found:
         Reader(kept).read(each, "pt-en/README.md")
     assert (tmp_path / "shared-space" / "source.vec").exists()
+
+
+def test_the_page_on_the_run_folder_names_every_file_field_and_tensor(kept: Kept, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept.replay(START, tmp_path)
+    kept.replay("calque align-many en.vec es.vec de.vec it.vec -o family", tmp_path)
+    pair, family = text_of("docs/format.md").split("## A family")
+    for folder, text in ((tmp_path / "pt-en", pair), (tmp_path / "family", f"{pair}{family}")):
+        config = json.loads((folder / "config.json").read_text())
+        fields = {*config, *config["verdict"], *next(iter(config["inputs"].values())), *config["recipe"]}
+        fields |= set(config["verdict"]["evidence"]) if "kind" not in config else set(config["pairs"][0])
+        files = {path.name for path in folder.iterdir()}
+        if "kind" in config:
+            files = {re.sub(r"words\.\w+\.txt", "words.NAME.txt", name) for name in files}
+        assert [name for name in fields | files if f"`{name}`" not in text] == []
+    named = {f"`{name}`" for name in _tensors(tmp_path / "pt-en", "maps", "vectors")}
+    assert [name for name in named if name not in pair.replace("back.source.…", "back.source.map")] == []
+
+
+def _tensors(folder: Path, *files: str) -> set[str]:
+    """The names of the tensors of a pair, as the page writes them: step N, and the source for either side."""
+    names: set[str] = set()
+    for file in files:
+        with safe_open(folder / f"{file}.safetensors", "np") as opened:
+            names |= set(opened.keys())
+    maps = {name for name in names if ".map" in name or ".preprocessing" in name}
+    either = {re.sub(r"^(back\.)?target", "source", name).removeprefix("back.") for name in maps}
+    return {re.sub(r"\.\d+\.", ".N.", name) for name in either} | (names - maps)
 
 
 def test_every_picture_is_there_and_every_one_that_is_made_is_shown():
