@@ -14,7 +14,8 @@ import torch
 from calque.data.preprocess import Preprocessing
 from calque.errors import SettingsError
 from calque.experiments.reproduce import Engine
-from calque.linear.maps import LinearMap, procrustes
+from calque.linear.closed_forms import procrustes
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.recipes import Recipe
 from calque.runs.alignment import Alignment, Record

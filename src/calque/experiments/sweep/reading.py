@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from calque import recipes
-from calque.data.formats.registry import sniff
+from calque.data.formats import sniff
 from calque.data.lexicon import read_lexicon
 from calque.errors import CalqueError, SettingsError
 from calque.experiments.jobs import RETRIEVALS, SpaceFile
