@@ -210,7 +210,7 @@ class TestWatching:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
-        from calque.cli.commands import Reproduce
+        from calque.cli.commands.many import Reproduce
 
         command = Reproduce(table="lex-z", data=data, output=tmp_path / "out")
         console = Console(force_terminal=True, width=120, record=True, file=io.StringIO())

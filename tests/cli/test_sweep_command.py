@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from calque.cli import sweeping, watching
-from calque.cli.commands import Sweep
+from calque.cli.commands.many import Sweep
 from calque.experiments.jobs import Began, Broke, Ended, Making, Note, Run, Score, Standing, backends
 from calque.experiments.sweep import Key, running
 

@@ -26,7 +26,7 @@ from calque.experiments.sources import (
 from calque.progress import Listen, Step
 
 if TYPE_CHECKING:
-    from calque.cli.commands import Data
+    from calque.cli.commands.many import Data
 
 WRONG = 2
 PATIENCE = Patience()

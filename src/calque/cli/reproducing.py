@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from calque.cli import live, show
+from calque.cli import terminal
 from calque.cli.watching import watching
 from calque.errors import SettingsError
 from calque.experiments.jobs import Options
 from calque.experiments.reproduce import Grid, Request, as_json, claims, reproduce, terminal_rows
 
 if TYPE_CHECKING:
-    from calque.cli.commands import Reproduce
+    from calque.cli.commands.many import Reproduce
 
 BUG, INTERRUPTED = 1, 130
 COLUMNS = 4
@@ -23,7 +23,7 @@ COLUMNS = 4
 def run(command: Reproduce) -> int:
     """Make the runs that are missing, show the table."""
     told = "leaving after this step, with what is finished"
-    with live.interruptible(told) as stopped, watching(command) as watcher:
+    with terminal.interruptible(told) as stopped, watching(command) as watcher:
         workers = None if command.address else 0
         options = Options(command.workers if command.workers is not None else workers, command.address, command.retries)
         grid = reproduce(_request(command), tell=watcher.hear, listen=watcher.listen, stopped=stopped, options=options)
@@ -72,12 +72,12 @@ def typed(command: Reproduce) -> str:
 def _tell(command: Reproduce, grid: Grid) -> None:
     """The table, some columns at a time, and the claims."""
     if command.json:
-        show.as_json(as_json(grid))
+        terminal.print_json(as_json(grid))
         return
     for block in grid.blocks():
         print(block.title)
         for directions in _some(block.directions):
-            show.table(terminal_rows(grid, directions))
+            terminal.print_table(terminal_rows(grid, directions))
             print()
     for claim in claims(grid):
         print(f"{claim.text}: {claim.answer}")

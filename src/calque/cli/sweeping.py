@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from calque.cli import live, show
+from calque.cli import terminal
 from calque.cli.watching import watching
 from calque.experiments.jobs import Options
 from calque.experiments.sweep import NAMES, Grid, as_json, cells, failures, head, read_plan, sweep
 
 if TYPE_CHECKING:
-    from calque.cli.commands import Sweep
+    from calque.cli.commands.many import Sweep
 
 BUG, WRONG, INTERRUPTED = 1, 2, 130
 MOST = 100
@@ -25,7 +25,7 @@ def run(command: Sweep) -> int:
     if options.here and options.workers is None:
         command.say("one run after the other, for want of Ray: pip install 'calque[sweep]' runs several at once")
     told = "leaving, with what is finished"
-    with live.interruptible(told) as stopped, watching(command, plan.retrieval) as watcher:
+    with terminal.interruptible(told) as stopped, watching(command, plan.retrieval) as watcher:
         grid = sweep(plan, command.output, options, watcher.hear, watcher.listen, stopped)
     _tell(command, grid)
     if stopped():
@@ -42,11 +42,11 @@ def _exit_code(grid: Grid) -> int:
 
 def _tell(command: Sweep, grid: Grid) -> None:
     if command.json:
-        show.as_json(as_json(grid))
+        terminal.print_json(as_json(grid))
         return
     shown = [cells(row) for row in islice(grid.rows(), MOST)]
     wrong = [f"{where}: {why}" for where, why in failures(grid)]
-    show.table([head(grid), *shown])
+    terminal.print_table([head(grid), *shown])
     rest = 2 * len(grid.plan.pairs) * len(grid.plan.recipes) - len(shown)
     if rest:
         print(f"and {rest:,} more rows")

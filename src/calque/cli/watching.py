@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from calque.cli import live
+from calque.cli import terminal
 from calque.experiments.jobs import Began, Broke, Ended, Named, News, Note, Run, Standing
 from calque.progress import Listen, Step, quiet
 
@@ -121,7 +121,7 @@ class Board(Watcher):
 
     def step(self, step: Step) -> None:
         """A step of the run at hand."""
-        told = f"{live.STAGES.get(step.stage, step.stage)} {step.number} of {step.total}"
+        told = f"{terminal.STAGE_LABELS.get(step.stage, step.stage)} {step.number} of {step.total}"
         self.progress.update(self.run, completed=step.number, total=step.total, told=told)
 
     def _over(self, key: Named) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Common, Device, Number, Reads
+from calque.cli.common import Common, Device, Number, Reads
 
 
 @dataclass(frozen=True, kw_only=True)
