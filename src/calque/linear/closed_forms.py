@@ -79,7 +79,9 @@ def two_way(source: Tensor, target: Tensor, weights: Tensor, shrinkage: float) -
     root = weights.sqrt().unsqueeze(1)
     whiten_x, colour_x = _whitening(root * source)
     whiten_y, colour_y = _whitening(root * target)
-    u, s, vh = torch.linalg.svd(whiten_x @ (source.mT @ (weights.unsqueeze(1) * target)) @ whiten_y)
+    u, s, vh = torch.linalg.svd(
+        whiten_x @ (source.mT @ (weights.unsqueeze(1) * target)) @ whiten_y, full_matrices=False
+    )
     colours = u.mT @ colour_x @ u, vh @ colour_y @ vh.mT
     mean_colour = sum(colour / colour.diagonal().mean() for colour in colours)
     source_side, target_side = whiten_x @ u, whiten_y @ vh.mT

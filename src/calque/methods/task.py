@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +61,8 @@ class Outcome:
     """The sides for target to source, where the method learned a second map (F of the paper beside G)."""
     earlier: tuple[Milestone, ...] = ()
     """The maps from source to target after each stage but the last."""
+    hints: Mapping[str, Any] | None = None
+    """What is known of the given pairs without having learned from them: for the record and the verdict."""
 
 
 Method = Callable[[Task, Any], Outcome]

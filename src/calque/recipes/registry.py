@@ -45,7 +45,7 @@ class MethodEntry:
 
 
 METHODS = {
-    "coarse-to-fine": MethodEntry(coarse_to_fine, CoarseToFineSettings),
+    "coarse-to-fine": MethodEntry(coarse_to_fine, CoarseToFineSettings, "optional"),
     "paper": MethodEntry(paper, PaperSettings, together=paper_together, resumes=True),
     "mikolov2013": MethodEntry(mikolov2013, Mikolov2013Settings, "required"),
     "zhang2016": MethodEntry(zhang2016, Zhang2016Settings, "required"),

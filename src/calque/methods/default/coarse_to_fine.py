@@ -1,31 +1,48 @@
-"""The default method: search coarsely, lift the winner to all dimensions, alternate, refine, contrast.
+"""The default method: search for a first map, then make it better in four stages.
 
-Each stage hands the next a map good enough for it to succeed: `search` finds the basin on few words in few dimensions,
-`lift` carries the winner's transport plan to all dimensions, `alternation` sharpens it on more words, `refinement`
-leaves the orthogonal maps for re-weighted ones on the whole vocabulary, and `contrast` tells translations from rivals.
+`search` finds a rough map on few words in few dimensions. Where it finds nothing, `deep_search` tries fewer and far
+stronger starts; hints (known pairs, words spelled alike) are starts of it. `alternate` sharpens the map on more words,
+`refine` replaces the rotation by maps that weigh directions, on the whole vocabulary and in all dimensions of both
+sides, and `contrast` tells translations from their rivals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from torch import Tensor
 
-from calque.data.preprocess import check_steps
+from calque.data.preprocess import check_steps, unit
 from calque.errors import SettingsError
-from calque.linear.closed_forms import TwoWay
+from calque.linear.closed_forms import TwoWay, nearest_orthogonal, principal
 from calque.linear.maps import LinearMap
 from calque.linear.side import Milestone
-from calque.methods.default.alternation import Alternated, AlternationSettings, Problem, alternate
-from calque.methods.default.confirmation import WORDS as CARRIED_WORDS
-from calque.methods.default.confirmation import second_look
+from calque.methods.default.alternation import AlternationSettings, Problem, alternate
+from calque.methods.default.climb import dictionary
 from calque.methods.default.contrast import ContrastSettings, contrast
-from calque.methods.default.lifting import lift
-from calque.methods.default.preparing import Prepared, common_dimension, prepare
+from calque.methods.default.correspondence import Candidates
+from calque.methods.default.deep_search import DeepSearchSettings, Leading, deep_search
+from calque.methods.default.hints import (
+    SHARED_ENOUGH,
+    Hints,
+    PairReport,
+    attempts_by,
+    cross_validated,
+    spelled_alike,
+)
+from calque.methods.default.preparing import Prepared, kept_dimensions, prepare
 from calque.methods.default.refinement import RefinementSettings, refine
-from calque.methods.default.search import Found, SearchSettings, evidence_of, search
+from calque.methods.default.search import SearchSettings, search
 from calque.methods.task import Outcome, Task, word_weights
 from calque.progress import Step
+from calque.retrieval.exact import Pairs
+from calque.verdict import Evidence
+
+EARLY_WORDS = 5000
+"""The first rounds of the refinement look at so many words of each side: one pass over all takes sixteen times as long."""
+CANDIDATES = 40
+"""Then the nearest words are sought among so many for each word, which one pass over all words has found."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +51,13 @@ class CoarseToFineSettings:
 
     preprocessing: tuple[str, ...] = ("unit", "center", "unit")
     """Steps before anything else; they end in unit."""
+    identical: Literal["auto", "yes", "no"] = "auto"
+    """Whether words that both sides spell alike may start the search. auto: where there are fifty of them."""
     search: SearchSettings = field(default_factory=SearchSettings)
-    widen: bool = True
-    """Whether a second look and a wider search follow a search that found nothing."""
-    wider: SearchSettings = field(
-        default_factory=lambda: SearchSettings((2000,), (100,), 8000, ("learned", "random"), (4, 4), rounds=3)
-    )
-    """It has more words, more dimensions, and starts that learn before they compete."""
+    deep: DeepSearchSettings = field(default_factory=DeepSearchSettings)
+    """The search that follows where the first one found nothing."""
     words: int = 2000
-    """How many of the most frequent words the alternation in all dimensions works on."""
+    """How many of the most frequent words the alternation works on."""
     words_a_dimension: int = 6
     """Dimensions are reduced until there are so many of those words to each: a rotation would fit noise otherwise."""
     alternation: AlternationSettings = field(default_factory=lambda: AlternationSettings(steps=(5, 10, 10), scalings=4))
@@ -52,8 +67,14 @@ class CoarseToFineSettings:
     @property
     def most_words(self) -> int:
         """How many of the most frequent words any stage looks at."""
-        pools = [each for search in (self.search, self.wider) for each in (search.pool, *search.words)]
-        return max(self.words, self.refinement.words, self.contrast.words, CARRIED_WORDS, *pools)
+        return max(
+            self.words,
+            self.refinement.words,
+            self.contrast.words,
+            self.deep.climb.words,
+            self.search.pool,
+            *self.search.words,
+        )
 
     def __post_init__(self) -> None:
         check_steps(self.preprocessing)
@@ -63,68 +84,128 @@ class CoarseToFineSettings:
             raise SettingsError("words and words_a_dimension must be at least 1")
 
 
+@dataclass(frozen=True, eq=False)
+class FirstMap:
+    """What the search found: a rotation between the leading directions of both sides, and what speaks for it."""
+
+    rotation: Tensor
+    evidence: Evidence
+    notes: tuple[str, ...] = ()
+
+
 def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
-    """Maps of both sides into a common space, with no dictionary."""
-    source, target, notes = _prepared(task, settings)
-    dimension = int(source.vectors.shape[1])
+    """Maps of both sides into a common space: with no dictionary, or with the help of the task's pairs."""
+    dimensions, notes = kept_dimensions((task.source, task.target), settings.words, settings.words_a_dimension)
+    source, target = (
+        prepare(space, dimension, settings.preprocessing, settings.most_words, task.device)
+        for space, dimension in zip((task.source, task.target), dimensions, strict=True)
+    )
+    # The search is for a rotation, so it needs as many dimensions on both sides: the leading ones of the larger side.
+    reductions = [leading_directions(side.vectors, min(dimensions)) for side in (source, target)]
     problem = Problem(
-        source.vectors,
-        target.vectors,
+        unit(reductions[0].apply(source.vectors)),
+        unit(reductions[1].apply(target.vectors)),
         word_weights(task.source.head(len(source.vectors)), source.vectors),
         word_weights(task.target.head(len(target.vectors)), target.vectors),
     )
-    found = _found(problem, task, settings)
-    first = _rotation(found)
-    ended = alternate(problem.head(settings.words), first, settings.alternation, task.stopped)
-    task.listen(Step("alternate", 1, 1, _told(ended)))
+    pairs = None if task.pairs is None else Hints(*task.pairs, "pairs")
+    first = first_map(problem, task, settings, pairs)
+
+    ended = alternate(problem.head(settings.words), first.rotation, settings.alternation, task.stopped)
+    path = tuple(round(cost, 4) for cost in ended.path.tolist())
+    task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost), "path": path}))
     searched, rotation = (
-        TwoWay.of(LinearMap(each), LinearMap.identity(dimension, each)) for each in (first, ended.matrix)
+        TwoWay.of(reductions[0].then(LinearMap(matrix)), reductions[1]) for matrix in (first.rotation, ended.matrix)
     )
-    refined = refine(source.vectors, target.vectors, rotation, settings.refinement, task.listen, task.stopped)
-    maps = contrast(source.vectors, target.vectors, refined, settings.contrast, task.listen, task.stopped)
+    maps, refined, report = last_stages(source, target, rotation, task, settings, pairs)
+
     stages = {"search": searched, "alternate": rotation, "refine": refined}
     earlier = tuple(
-        Milestone(name, source.side(each.there[0]).map, target.side(each.there[1]).map) for name, each in stages.items()
+        Milestone(name, source.side(stage.there[0]).map, target.side(stage.there[1]).map)
+        for name, stage in stages.items()
     )
-    there, back = ((source.side(each[0]), target.side(each[1])) for each in (maps.there, maps.back))
-    words = min(len(task.source), len(task.target))
-    evidence = evidence_of(found.standing, found.finishes, words, found.confirmed, found.gave_up)
-    evidence = replace(evidence, interrupted=task.stopped() and not found.confirmed)
-    return Outcome(*there, evidence, notes, back, earlier)
+    there, back = ((source.side(way[0]), target.side(way[1])) for way in (maps.there, maps.back))
+    interrupted = task.stopped() and not first.evidence.confirmed
+    evidence = replace(first.evidence, interrupted=interrupted, words=min(len(task.source), len(task.target)))
+    hints = None if pairs is None or report is None else report.as_json(pairs)
+    return Outcome(*there, evidence, (*notes, *first.notes), back, earlier, hints)
 
 
-def _prepared(task: Task, settings: CoarseToFineSettings) -> tuple[Prepared, Prepared, tuple[str, ...]]:
-    """Both sides in as many dimensions, and a word on it where those are fewer than the vectors have."""
-    spaces = task.source, task.target
-    dimension, notes = common_dimension(spaces, settings.words, settings.words_a_dimension)
-    source, target = (
-        prepare(each, dimension, settings.preprocessing, settings.most_words, task.device) for each in spaces
+def leading_directions(vectors: Tensor, dimension: int) -> LinearMap:
+    """Onto so many leading directions; the map that changes nothing where there are no more."""
+    if dimension == vectors.shape[1]:
+        return LinearMap.identity(dimension, vectors)
+    return principal(vectors, dimension)
+
+
+def first_map(problem: Problem, task: Task, settings: CoarseToFineSettings, pairs: Hints | None) -> FirstMap:
+    """By the pairs where they suffice, else by the quick search, else by words spelled alike and the deep search."""
+    leading = Leading.of(problem, settings.deep.dimensions)
+    no_rounds = replace(settings.deep, rounds=0)
+    hinted, notes, words = [], (), min(len(task.source), len(task.target))
+    if pairs is not None:
+        hinted = attempts_by(leading, pairs, settings.deep.climb, task.seed, task.stopped)
+        found = deep_search(leading, no_rounds, task.seed, hinted, task.listen, task.stopped)
+        if found is not None and found.evidence.confirmed:
+            return FirstMap(lifted(leading, found.leader.gram), found.evidence)
+
+    quick = search(problem, settings.search, task.seed, task.listen, task.stopped)
+    if quick.confirmed or task.stopped():
+        return FirstMap(quick.lifted(), quick.evidence(words))
+
+    if settings.identical != "no":
+        shared = spelled_alike(task.source.words[: len(problem.source)], task.target.words[: len(problem.target)])
+        if len(shared) >= (1 if settings.identical == "yes" else SHARED_ENOUGH):
+            hinted += attempts_by(leading, shared, settings.deep.climb, task.seed, task.stopped)
+            notes = (f"{len(shared)} words that both sides spell alike were starts of the search",)
+    found = deep_search(leading, settings.deep, task.seed, hinted, task.listen, task.stopped)
+    if found is None or (quick.standing.clearance > found.evidence.clearance and not found.evidence.confirmed):
+        return FirstMap(quick.lifted(), quick.evidence(words), notes)
+    before = ("other arena",) * len(quick.finishes)
+    evidence = replace(
+        found.evidence,
+        starts=len(quick.finishes) + found.evidence.starts,
+        roles=(*before, *found.evidence.roles),
+        gave_up="" if found.evidence.confirmed else quick.gave_up if task.stopped() else found.evidence.gave_up,
     )
-    return source, target, notes
+    return FirstMap(lifted(leading, found.leader.gram), evidence, notes)
 
 
-def _found(problem: Problem, task: Task, settings: CoarseToFineSettings) -> Found:
-    """By the cheap search where that is confirmed, else by a wider one; a second look at the best ends either."""
-    found = search(problem, settings.search, task.seed, task.listen, task.stopped)
-    if not settings.widen or found.confirmed or task.stopped():
-        return found
-    found = second_look(problem, found, settings.search, task.listen, task.stopped)
-    if found.confirmed or task.stopped():
-        return found
-    earlier = settings.search.rounds
-    wider = search(problem, settings.wider, task.seed, task.listen, task.stopped, "wider search", earlier)
-    if task.stopped() and not wider.confirmed:
-        return replace(found, gave_up=wider.gave_up)
-    found = found.joined(wider, settings.wider.clear)
-    if found.confirmed:
-        return found
-    return second_look(problem, found, settings.wider, task.listen, task.stopped)
+def lifted(leading: Leading, gram: Tensor) -> Tensor:
+    """The rotation in all dimensions that follows the dictionary of a map between the leading ones."""
+    x, y = leading.source[:EARLY_WORDS], leading.target[:EARLY_WORDS]
+    pairs = dictionary(x, y, gram, 0.0, 0.1)
+    full = leading.full
+    return nearest_orthogonal(full.source[pairs.source].mT @ (pairs.scores.unsqueeze(1) * full.target[pairs.target]))
 
 
-def _told(ended: Alternated) -> dict[str, float | tuple[float, ...]]:
-    return {"cost": float(ended.cost), "path": tuple(round(each, 4) for each in ended.path.tolist())}
-
-
-def _rotation(found: Found) -> Tensor:
-    """The winner in all dimensions."""
-    return lift(found.arena, found.standing.leader.matrix) if found.rotation is None else found.rotation
+def last_stages(
+    source: Prepared,
+    target: Prepared,
+    rotation: TwoWay,
+    task: Task,
+    settings: CoarseToFineSettings,
+    pairs: Hints | None,
+) -> tuple[TwoWay, TwoWay, PairReport | None]:
+    """The maps at the end, those before the contrast, and what is known of the given pairs."""
+    x, y, how = source.vectors, target.vectors, settings.refinement
+    known, report = None, None
+    if pairs is not None:
+        inside = pairs.some((pairs.source < len(x)) & (pairs.target < len(y)))
+        report = cross_validated(x, y, rotation, inside, how, task.seed, task.stopped)
+        task.listen(Step("pairs", 1, 1, {"pairs": float(report.weights.sum()), "accuracy": report.accuracy[0]}))
+        known = Pairs(inside.source.to(x.device), inside.target.to(x.device), report.weights.to(x))
+    few = replace(how, words=min(how.words, EARLY_WORDS))
+    early = refine(x, y, rotation, few, task.listen, task.stopped, known)
+    if max(len(x), len(y)) <= EARLY_WORDS or how.words <= EARLY_WORDS or task.stopped():
+        refined, near = early, None
+    else:
+        head = x[: how.words], y[: how.words]
+        candidates = Candidates.of(*head, early, CANDIDATES)
+        refined = refine(
+            *head, early, how, task.listen, task.stopped, known, lambda maps: candidates.lists(*head, maps, 10)
+        )
+        same = settings.contrast.words == how.words
+        near = candidates.lists(*head, refined, settings.contrast.rivals) if same else None
+    maps = contrast(x, y, refined, settings.contrast, task.listen, task.stopped, known, near)
+    return maps, refined, report

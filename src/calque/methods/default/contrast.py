@@ -29,7 +29,7 @@ from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay
 from calque.linear.maps import LinearMap
 from calque.methods.default.correspondence import Lists, lists, trusted
-from calque.methods.default.refinement import enough
+from calque.methods.default.refinement import enough, joined
 from calque.progress import Listen, Step, never, quiet
 from calque.retrieval.exact import NEIGHBOURHOOD, Pairs
 
@@ -71,16 +71,21 @@ def contrast(
     settings: ContrastSettings,
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
+    known: Pairs | None = None,
+    near: Lists | None = None,
 ) -> TwoWay:
-    """The maps of both directions after some steps; the same ones where too few pairs are trusted to learn from."""
+    """The maps of both directions after some steps; the same ones where too few pairs are trusted to learn from.
+
+    ``known`` pairs belong to the dictionary, with their weights. ``near`` are the nearest words, where they are known.
+    """
     source, target = source[: settings.words], target[: settings.words]
     if not settings.steps or stopped():
         return maps
-    near = lists(source, target, maps, settings.rivals)
+    near = lists(source, target, maps, settings.rivals) if near is None else near
     pairs = trusted(near, settings.temperature)
-    if not enough(pairs, int(source.shape[1])):
+    if not enough(joined(pairs, known, len(source), len(target)), max(int(source.shape[1]), int(target.shape[1]))):
         return maps
-    return surer((source, target), maps, entries_of(near, pairs), settings, listen, stopped)
+    return surer((source, target), maps, entries_of(near, pairs, known), settings, listen, stopped)
 
 
 def surer(
@@ -175,13 +180,20 @@ class _Pattern:
         return (self.filled(values) @ values.new_ones(self.shape[1], 1)).squeeze(1)
 
 
-def entries_of(near: Lists, pairs: Pairs) -> Entries:
-    """Lists and a dictionary as entries; pairs of which neither word has the other in its list are left out."""
+def entries_of(near: Lists, pairs: Pairs, known: Pairs | None = None) -> Entries:
+    """Lists and a dictionary as entries. Pairs of which neither word has the other in its list are left out, but for
+    those that are known: they have an entry of their own, and so are told from the rivals of their words.
+    """
     there, back = near.there.indices, near.back.indices
     many, others = len(there), len(back)
     keys_there = torch.arange(many, device=there.device).unsqueeze(1) * others + there
     keys_back = back * others + torch.arange(others, device=there.device).unsqueeze(1)
-    keys, where = torch.unique(torch.cat([keys_there.flatten(), keys_back.flatten()]), return_inverse=True)
+    together = [keys_there.flatten(), keys_back.flatten()]
+    if known is not None:
+        pairs = joined(pairs, known, many, others)
+        inside = (known.source < many) & (known.target < others)
+        together.append(known.source[inside] * others + known.target[inside])
+    keys, where = torch.unique(torch.cat(together), return_inverse=True)
     rows, columns = keys // others, keys % others
     order = columns.argsort(stable=True)
     pairs, chosen = _among(keys, pairs, others)
@@ -191,17 +203,18 @@ def entries_of(near: Lists, pairs: Pairs) -> Entries:
         _Pattern.of(rows, columns, (many, others)),
         _Pattern.of(columns[order], rows[order], (others, many), order),
         where[: keys_there.numel()].view_as(keys_there),
-        where[keys_there.numel() :].view_as(keys_back),
+        where[keys_there.numel() : keys_there.numel() + keys_back.numel()].view_as(keys_back),
         chosen,
     )
 
 
 def _among(keys: Tensor, pairs: Pairs, others: int) -> tuple[Pairs, Tensor]:
-    """The pairs that are entries, and which entry each of them is."""
-    wanted = pairs.source * others + pairs.target
+    """The pairs that are entries, each once, and which entry each of them is."""
+    wanted, which = torch.unique(pairs.source * others + pairs.target, return_inverse=True)
+    scores = torch.zeros(len(wanted), dtype=pairs.scores.dtype, device=keys.device).index_add_(0, which, pairs.scores)
     place = torch.searchsorted(keys, wanted).clamp_max(len(keys) - 1)
-    known = keys[place] == wanted
-    return Pairs(pairs.source[known], pairs.target[known], pairs.scores[known]), place[known]
+    present = keys[place] == wanted
+    return Pairs(wanted[present] // others, wanted[present] % others, scores[present]), place[present]
 
 
 def slopes(entries: Entries, vectors: Both, matrices: Both, temperature: float) -> tuple[float, Both]:

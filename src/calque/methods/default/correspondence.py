@@ -18,6 +18,8 @@ from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, nearest
 
 LEAST = 1e-3
 """Pairs that count for less are left out."""
+AT_ONCE = 50_000
+"""So many candidates are compared at once; it bounds the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +68,36 @@ def _both(there: Tensor, forward: Tensor, back: Tensor, backward: Tensor) -> Pai
     scores = forward.flatten() * backward.flatten()[order][place]
     kept = (known[place] == keys) & (scores >= LEAST)
     return Pairs(keys[kept] // columns, keys[kept] % columns, scores[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The words among which the nearest ones are sought from now on: they move little once the maps are nearly right."""
+
+    there: Tensor
+    """(n, k): rows of target words for each source word."""
+    back: Tensor
+    """(m, k): rows of source words for each target word."""
+
+    @classmethod
+    def of(cls, source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Candidates:
+        """The ``k`` nearest words of every word, exactly."""
+        exact = lists(source, target, maps, k)
+        return cls(exact.there.indices, exact.back.indices)
+
+    def lists(self, source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
+        """The ``k`` nearest of them under other maps."""
+        there = _nearest_of(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), self.there, k)
+        back = _nearest_of(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), self.back, k)
+        return Lists(there, back)
+
+
+def _nearest_of(queries: Tensor, words: Tensor, candidates: Tensor, k: int) -> Neighbours:
+    """The ``k`` nearest of each query's own candidates."""
+    size = max(1, AT_ONCE // max(1, candidates.shape[1]))
+    parts = []
+    for asked, rows in zip(queries.split(size), candidates.split(size), strict=True):
+        cosines = torch.bmm(words[rows], asked.unsqueeze(2)).squeeze(2)
+        best = cosines.topk(min(k, cosines.shape[1]), dim=1)
+        parts.append((rows.gather(1, best.indices), best.values))
+    return Neighbours(torch.cat([rows for rows, _ in parts]), torch.cat([scores for _, scores in parts]))

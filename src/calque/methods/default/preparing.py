@@ -1,4 +1,4 @@
-"""Each language by itself, before any map is known: preprocessed, and in as many dimensions as the others."""
+"""Each language by itself, before any map is known: preprocessed, and in as many dimensions as its words allow."""
 
 from __future__ import annotations
 
@@ -44,19 +44,32 @@ def prepare(
     return Prepared(fitted, reduction, unit(reduction.apply(vectors)))
 
 
-def common_dimension(spaces: Sequence[Space], words: int, words_a_dimension: int) -> tuple[int, tuple[str, ...]]:
-    """K of the common space, and a word on it where it is less than the vectors have."""
+def kept_dimensions(
+    spaces: Sequence[Space], words: int, words_a_dimension: int
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """How many dimensions each side keeps, and a note where that is fewer than its vectors have."""
     small = min(spaces, key=len)
     if len(small) < FEWEST_WORDS:
         raise SpaceError(
             f"{small.name or 'one side'}: {len(small)} words are too few to align; expected at least {FEWEST_WORDS}, "
             "and some thousands to do it well"
         )
-    dimensions = [each.dimension for each in spaces]
-    shared, used = min(dimensions), min(len(small), words)
-    kept = min(shared, max(2, used // words_a_dimension))
-    if kept == max(dimensions):
+    used = min(len(small), words)
+    most = max(2, used // words_a_dimension)
+    kept = tuple(min(space.dimension, most) for space in spaces)
+    if most >= max(space.dimension for space in spaces):
         return kept, ()
-    given = " and ".join(map(str, dimensions if len(spaces) == 2 else sorted(set(dimensions))))
-    why = f"{words_a_dimension} of the {used} words used to each" if kept < shared else "unequal dimensions"
-    return kept, (f"reduced {given} dimensions to the {kept} leading ones of each side ({why})",)
+    dimensions = " and ".join(map(str, sorted({space.dimension for space in spaces})))
+    why = f"{words_a_dimension} of the {used} words used to each"
+    return kept, (f"reduced {dimensions} dimensions to at most {most} leading ones of each side ({why})",)
+
+
+def common_dimension(spaces: Sequence[Space], words: int, words_a_dimension: int) -> tuple[int, tuple[str, ...]]:
+    """The dimension that several spaces have in common, and a note where it is less than their vectors have."""
+    kept, notes = kept_dimensions(spaces, words, words_a_dimension)
+    if len(set(kept)) == 1:
+        return kept[0], notes
+    dimensions = " and ".join(map(str, sorted({space.dimension for space in spaces})))
+    return min(kept), (
+        f"reduced {dimensions} dimensions to the {min(kept)} leading ones of each side (unequal dimensions)",
+    )

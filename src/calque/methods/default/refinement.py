@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.linear.closed_forms import TwoWay, nearest_orthogonal, two_way
+from calque.linear.closed_forms import TwoWay, two_way
 from calque.linear.maps import LinearMap
-from calque.methods.default.correspondence import correspondence
+from calque.methods.default.correspondence import Lists, lists, trusted
 from calque.progress import Listen, Step, never, quiet
-from calque.retrieval.exact import Pairs
+from calque.retrieval.exact import NEIGHBOURHOOD, Pairs
 
 FEWEST_PAIRS_A_DIMENSION = 4
 """Whitening on fewer pairs than this would fit their noise; a rotation needs fewer."""
@@ -61,29 +62,52 @@ def refine(
     settings: RefinementSettings,
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
+    known: Pairs | None = None,
+    near: Callable[[TwoWay], Lists] | None = None,
 ) -> TwoWay:
-    """Dictionary and maps in turn, until the dictionary no longer grows surer."""
+    """Dictionary and maps in turn, until the dictionary no longer grows surer.
+
+    ``known`` pairs belong to every dictionary, with their weights. ``near`` finds the nearest words under given maps;
+    without it they are sought among all words.
+    """
     source, target, sure = source[: settings.words], target[: settings.words], 0.0
     for number in range(1, settings.rounds + 1):
         if stopped():
             break
-        pairs = correspondence(source, target, maps, settings.temperature)
-        maps = from_pairs(source, target, pairs, settings.shrinkage)
+        nearest_words = lists(source, target, maps, NEIGHBOURHOOD) if near is None else near(maps)
+        pairs = trusted(nearest_words, settings.temperature)
         before, sure = sure, float(pairs.scores.sum())
+        maps = from_pairs(source, target, joined(pairs, known, len(source), len(target)), settings.shrinkage)
         listen(Step("refine", number, settings.rounds, {"pairs": sure}))
         if number >= settings.fewest and sure - before < settings.growth * sure:
             break
     return maps
 
 
+def joined(pairs: Pairs, known: Pairs | None, rows: int, columns: int) -> Pairs:
+    """A dictionary with the known pairs in it, as far as they are among the first words of both sides."""
+    if known is None:
+        return pairs
+    inside = (known.source < rows) & (known.target < columns)
+    return Pairs(
+        torch.cat([pairs.source, known.source[inside]]),
+        torch.cat([pairs.target, known.target[inside]]),
+        torch.cat([pairs.scores, known.scores[inside]]),
+    )
+
+
 def from_pairs(source: Tensor, target: Tensor, pairs: Pairs, shrinkage: float) -> TwoWay:
-    """Maps in closed form from a dictionary; a rotation where it says too little for more."""
-    dimension = int(source.shape[1])
+    """Maps in closed form from a dictionary; a rotation where it says too little for more.
+
+    The common space has the smaller number of dimensions. A rotation between unequal ones leads both sides there.
+    """
     x, y = source[pairs.source], target[pairs.target]
-    if not enough(pairs, dimension):
-        rotation = nearest_orthogonal(x.mT @ (pairs.scores.unsqueeze(1) * y))
-        return TwoWay.of(LinearMap(rotation), LinearMap.identity(dimension, target))
-    return two_way(x, y, pairs.scores, shrinkage)
+    if enough(pairs, max(int(source.shape[1]), int(target.shape[1]))):
+        return two_way(x, y, pairs.scores, shrinkage)
+    u, _, vh = torch.linalg.svd(x.mT @ (pairs.scores.unsqueeze(1) * y), full_matrices=False)
+    if u.shape[0] == vh.shape[1]:
+        return TwoWay.of(LinearMap(u @ vh), LinearMap.identity(len(vh), target))
+    return TwoWay.of(LinearMap(u), LinearMap(vh.mT))
 
 
 def enough(pairs: Pairs, dimension: int) -> bool:

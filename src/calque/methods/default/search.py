@@ -11,15 +11,17 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
+from calque.linear.closed_forms import nearest_orthogonal
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate
 from calque.methods.default.starts import Arena, build_arena, find
 from calque.progress import Listen, Step, never, quiet
+from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 from calque.verdict import CLEAR, COLLAPSED, Evidence
 
 
@@ -113,16 +115,6 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
-    """A start carried to all dimensions (second_look.py)."""
-
-    finish: Finish
-    rotation: Tensor
-    choices: Tensor
-    """The nearest target word of each source word there."""
-
-
-@dataclass(frozen=True, eq=False)
 class Found:
     """What the search came back with."""
 
@@ -133,22 +125,19 @@ class Found:
     confirmed: bool
     gave_up: str
     """Why it ended unconfirmed; empty where it did not."""
-    rotation: Tensor | None = None
-    """The winner in all dimensions, where it has been carried there already."""
-    carried: tuple[Carried, ...] = ()
-    """Starts of which a second look has been taken, so that none is carried twice."""
 
     @property
     def arena(self) -> Arena:
         """That of the winner."""
         return self.arenas[self.standing.leader.arena]
 
-    def joined(self, other: Found, clear: float) -> Found:
-        """Both searches as one, which ended as the other did."""
-        moved = [replace(each, arena=each.arena + len(self.arenas)) for each in other.finishes]
-        finishes, arenas = (*self.finishes, *moved), (*self.arenas, *other.arenas)
-        standing = best_standing(finishes, clear)
-        return Found(standing, arenas, finishes, other.confirmed, other.gave_up, carried=self.carried)
+    def evidence(self, words: int) -> Evidence:
+        """What the search says for its winner."""
+        return evidence_of(self.standing, self.finishes, words, self.confirmed, self.gave_up)
+
+    def lifted(self) -> Tensor:
+        """The winner in all dimensions."""
+        return lift(self.arena, self.standing.leader.matrix)
 
 
 def search(
@@ -157,16 +146,35 @@ def search(
     seed: int,
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
-    stage: str = "search",
-    earlier: int = 0,
 ) -> Found:
-    """Starts of every kind, arena after arena, until one is confirmed.
-
-    ``stage`` is what listeners hear it called, ``earlier`` how many rounds of the same seed another search has had:
-    starts of different rounds share no chance.
-    """
+    """Starts of every kind, arena after arena, until one is confirmed."""
+    most = int(full.source.shape[1])
+    sizes = dict.fromkeys((min(k, most), words) for k, words in zip(settings.dimensions, settings.words, strict=True))
+    arenas = [build_arena(full.head(settings.pool), *size) for size in sizes]
+    total = settings.rounds * sum(settings.starts)
+    finishes, gave_up = list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
     with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
-        return _search(full, settings, _Runner(seed, pool, stopped, earlier), listen, stage)
+        runner = _Runner(seed, pool, stopped)
+        for number in range(settings.rounds):
+            place = number % len(arenas)
+            for finish in runner.round(arenas[place], place, number, settings):
+                finishes.append(finish)
+                listen(Step("search", len(finishes), total, {**finish.told(), "dimensions": arenas[place].dimension}))
+            standing = best_standing(finishes, settings.clear)
+            if standing.confirmed(settings.clear):
+                return Found(standing, tuple(arenas), tuple(finishes), True, "")
+            if stopped():
+                gave_up = "it was interrupted"
+                break
+    return Found(standing, tuple(arenas), tuple(finishes), False, gave_up)
+
+
+def lift(arena: Arena, matrix: Tensor) -> Tensor:
+    """The orthogonal map in all dimensions that follows the transport plan of an arena's map between its words."""
+    cost = sqrt_cosine_cost(arena.problem.source @ matrix, arena.problem.target)
+    plan = sinkhorn(cost, arena.problem.rows, arena.problem.columns, SinkhornSettings(40.0, iterations=30))
+    rows, columns = len(arena.problem.source), len(arena.problem.target)
+    return nearest_orthogonal(arena.full.source[:rows].mT @ ((plan.matrix / cost) @ arena.full.target[:columns]))
 
 
 def rounds_of_starts(
@@ -179,33 +187,6 @@ def rounds_of_starts(
             yield list(runner.round(arena, 0, number, settings))
 
 
-def _search(full: Problem, settings: SearchSettings, runner: _Runner, listen: Listen, stage: str) -> Found:
-    arenas = _arenas(full, settings, runner.stopped)
-    most = settings.rounds * sum(settings.starts)
-    finishes, gave_up = list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
-    for number in range(settings.rounds):
-        which = number % len(arenas)
-        for each in runner.round(arenas[which], which, number, settings):
-            finishes.append(each)
-            listen(Step(stage, len(finishes), most, {**each.told(), "dimensions": arenas[which].dimension}))
-        standing = best_standing(finishes, settings.clear)
-        if standing.confirmed(settings.clear):
-            return Found(standing, tuple(arenas), tuple(finishes), True, "")
-        if runner.stopped():
-            gave_up = "it was interrupted"
-            break
-    return Found(standing, tuple(arenas), tuple(finishes), False, gave_up)
-
-
-def _arenas(full: Problem, settings: SearchSettings, stopped: Callable[[], bool]) -> list[Arena]:
-    most = int(full.source.shape[1])
-    sizes = dict.fromkeys(
-        (min(each, most), words) for each, words in zip(settings.dimensions, settings.words, strict=True)
-    )
-    arenas = [build_arena(full.head(settings.pool), *size) for size in sizes]
-    return [replace(each, stopped=stopped) for each in arenas]
-
-
 @dataclass(frozen=True)
 class _Runner:
     """Runs rounds of starts."""
@@ -213,7 +194,6 @@ class _Runner:
     seed: int
     pool: ThreadPoolExecutor
     stopped: Callable[[], bool]
-    earlier: int = 0
 
     def round(self, arena: Arena, which: int, number: int, settings: SearchSettings) -> Iterator[Finish]:
         """All starts of one round, as they end: on a CPU one to a thread, elsewhere all in one batch."""
@@ -224,9 +204,7 @@ class _Runner:
             if begin and self.stopped():
                 return []
             positions = range(begin, min(begin + together, len(kinds)))
-            firsts = [
-                find(kinds[each])(arena, _generator(self.seed, self.earlier + number, each)) for each in positions
-            ]
+            firsts = [find(kinds[each])(arena, _generator(self.seed, number, each)) for each in positions]
             ended = alternate(arena.problem, firsts[0] if together == 1 else torch.stack(firsts), settings.alternation)
             matrices, paths = ended.matrix.reshape(-1, *firsts[0].shape), ended.path.reshape(len(firsts), -1).tolist()
             return [
