@@ -27,9 +27,9 @@ from calque.recipes import (
     RECIPES,
     Kind,
     Recipe,
-    changed,
     choose_device,
     find,
+    into,
     read_recipe,
     run,
     run_seeds,
@@ -182,9 +182,9 @@ def test_a_file_that_cannot_be_read_is_named(kind, tmp_path):
 
 
 def test_a_choice_among_words_is_checked():
-    assert changed(SinkhornSettings(), {"domain": "log"}, "settings").domain == "log"
-    with pytest.raises(SettingsError, match=r"settings\.domain is 'lgo'.*kernel"):
-        changed(SinkhornSettings(), {"domain": "lgo"}, "settings")
+    assert into(SinkhornSettings(), {"domain": "log"}, "settings").domain == "log"
+    with pytest.raises(SettingsError, match=r"settings\.domain is 'lgo'; expected one of auto, kernel, log"):
+        into(SinkhornSettings(), {"domain": "lgo"}, "settings")
 
 
 def test_devices(monkeypatch):

@@ -1,22 +1,24 @@
-"""Named recipes: what they are (table), where they are read from (toml), and how they are run (running)."""
+"""Recipes: all of them (registry), as files (settings_file), and how they run (running, many)."""
 
 from calque.recipes.checkpoint import forget
-from calque.recipes.families import check_names, run_many
+from calque.recipes.many import check_names, run_many
 from calque.recipes.registry import METHODS, RECIPES, Kind, Recipe
 from calque.recipes.running import choose_device, run, run_seeds
-from calque.recipes.settings_file import changed, find, read_recipe, to_toml
+from calque.recipes.settings_file import find, read_recipe, to_toml
+from calque.recipes.toml_reader import into, read_toml
 
 __all__ = [
     "METHODS",
     "RECIPES",
     "Kind",
     "Recipe",
-    "changed",
     "check_names",
     "choose_device",
     "find",
     "forget",
+    "into",
     "read_recipe",
+    "read_toml",
     "run",
     "run_many",
     "run_seeds",

@@ -10,7 +10,7 @@ from calque.errors import SettingsError
 from calque.experiments.reproduce import METHODS, TABLES, VARIANTS, find_table
 from calque.experiments.reproduce.entrants import choose
 from calque.experiments.reproduce.tables import ABLATION, LEX_C_FAR, LEX_C_NEAR, LEX_Z, SIMILARITY, turned
-from calque.recipes import RECIPES, changed
+from calque.recipes import RECIPES, into
 
 DATA = Path(os.environ.get("CALQUE_DATA", Path(__file__).parents[4] / "shared" / "data"))
 PAPER = DATA.parent / "paper.tex"
@@ -117,7 +117,7 @@ def test_every_variant_changes_a_setting_that_there_is(variant):
     if "paper" not in RECIPES:
         pytest.skip("no recipe paper yet")
     settings = RECIPES["paper"].settings
-    made = changed(settings, variant.changes, "settings")
+    made = into(settings, variant.changes, "settings")
     assert (made == settings) == (variant.name == "paper")
 
 

@@ -33,7 +33,7 @@ class Engine:
         base = self.find(entrant.recipe or entrant.name)
         if not entrant.changes:
             return base
-        return replace(base, name=entrant.name, settings=recipes.changed(base.settings, entrant.changes, "settings"))
+        return replace(base, name=entrant.name, settings=recipes.into(base.settings, entrant.changes, "settings"))
 
     def together(self, entrant: Entrant, device: str, share: Share | None = None) -> bool:
         """Whether seeds run as a batch: on a GPU, where the method can.
