@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from calque.experiments.reproduce import split
 
 import calque
 from calque.data.lexicon import Lexicon, read_lexicon
 from calque.evaluate import score_translation
-from calque.experiments.reproduce import split
 from calque.recipes import find, run
 
 DATA = Path(os.environ.get("CALQUE_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from calque.cli import fetching
+from calque.cli import data as data_command
 from calque.experiments.sources import Patience
 from experiments.sources.publisher import Mishap, Page, Publisher, serving
 
@@ -25,7 +25,7 @@ ENTRY = "from calque.cli.main import entry; entry()"
 @pytest.fixture
 def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
     """A publisher of three files, whose mishaps need no waiting."""
-    monkeypatch.setattr(fetching, "PATIENCE", Patience(attempts=3, first_pause=0, timeout=5))
+    monkeypatch.setattr(data_command, "PATIENCE", Patience(attempts=3, first_pause=0, timeout=5))
     monkeypatch.setenv("no_proxy", "*")
     with serving() as made:
         made.pages |= {"/one.vec": Page(ONE), "/two.vec": Page(TWO), "/three.txt": Page(THREE)}

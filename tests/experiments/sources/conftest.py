@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from calque.experiments.sources import Errand, File, Outcome, Patience, Source, fetch
+from calque.experiments.sources import DataFile, DownloadResult, FetchOptions, Patience, Source, fetch
 from experiments.sources.publisher import Publisher, serving
 
 SOURCE = Source("some vectors", "http://publisher.example/page", "MIT", "ask the author")
@@ -33,16 +33,16 @@ def pauses() -> list[float]:
     return []
 
 
-def file_of(url: str, path: str = "vectors/some.vec", **known: Any) -> File:
-    return File(path, ("lex-z",), SOURCE, "MIT", url, **known)
+def file_of(url: str, path: str = "vectors/some.vec", **known: Any) -> DataFile:
+    return DataFile(path, ("lex-z",), SOURCE, "MIT", url, **known)
 
 
 @pytest.fixture
-def get(folder: Path, pauses: list[float]) -> Callable[..., Outcome]:
+def get(folder: Path, pauses: list[float]) -> Callable[..., DownloadResult]:
     """Fetch one file into the folder, without waiting."""
 
-    def run(url: str, path: str = "vectors/some.vec", attempts: int = 5, **known: Any) -> Outcome:
-        errand = Errand(folder, Patience(attempts=attempts, timeout=5.0, block=1000), pause=pauses.append)
+    def run(url: str, path: str = "vectors/some.vec", attempts: int = 5, **known: Any) -> DownloadResult:
+        errand = FetchOptions(folder, Patience(attempts=attempts, timeout=5.0, block=1000), pause=pauses.append)
         (outcome,) = fetch([file_of(url, path, **known)], errand)
         return outcome
 

@@ -14,9 +14,11 @@ from calque.cli.commands.exploring import Explore
 from calque.cli.commands.files import Convert, Inspect, Recipes
 from calque.cli.commands.judging import Evaluate, Similarity
 from calque.cli.commands.making import Align, AlignMany, Demo
-from calque.cli.commands.many import Data, Reproduce, Sweep
 from calque.cli.commands.plotting import Plot
 from calque.cli.commands.using import Export, MakeLexicon, Translate
+from calque.cli.data import Data
+from calque.cli.reproduce import Reproduce
+from calque.cli.sweep import Sweep
 
 COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
     Annotated[Demo, subcommand("demo")],

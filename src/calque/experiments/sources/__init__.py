@@ -1,24 +1,22 @@
 """What the paper's tables need: what it is, whether it is there, and fetching it."""
 
-from calque.experiments.sources.catalogue import SHIPPED, Absent, Catalogue, File, Source, read_catalogue
-from calque.experiments.sources.errors import DataError, DiskError
-from calque.experiments.sources.fetching import Errand, Outcome, fetch
-from calque.experiments.sources.sizes import amount
-from calque.experiments.sources.state import Standing, survey
-from calque.experiments.sources.transfer import Patience
+from calque.experiments.sources.catalogue import SHIPPED, Absent, Catalogue, DataError, DataFile, Source, read_catalogue
+from calque.experiments.sources.download import Patience
+from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch
+from calque.experiments.sources.state import DiskError, FileState, amount, survey
 
 __all__ = [
     "SHIPPED",
     "Absent",
     "Catalogue",
     "DataError",
+    "DataFile",
     "DiskError",
-    "Errand",
-    "File",
-    "Outcome",
+    "DownloadResult",
+    "FetchOptions",
+    "FileState",
     "Patience",
     "Source",
-    "Standing",
     "amount",
     "fetch",
     "read_catalogue",
