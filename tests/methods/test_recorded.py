@@ -8,18 +8,18 @@ from calque.methods.recorded import WARM_UP, Recorded
 
 @pytest.mark.parametrize("recordable", [True, False])
 def test_on_a_cpu_it_just_calls(recordable):
-    given: list[tuple[torch.Tensor, ...]] = []
-    recorded = Recorded(lambda *inputs: given.append(inputs), recordable)
+    received: list[tuple[torch.Tensor, ...]] = []
+    recorded = Recorded(lambda *inputs: received.append(inputs), recordable)
     inputs = [(torch.tensor(float(number)), torch.zeros(2)) for number in range(WARM_UP + 3)]
-    for each in inputs:
-        recorded(*each)
-    assert len(given) == len(inputs)
-    assert all(got[0] is sent[0] and got[1] is sent[1] for got, sent in zip(given, inputs, strict=True))
+    for tensors in inputs:
+        recorded(*tensors)
+    assert len(received) == len(inputs)
+    assert all(got[0] is sent[0] and got[1] is sent[1] for got, sent in zip(received, inputs, strict=True))
 
 
 def test_on_a_cpu_an_error_comes_through():
-    def broken(given: torch.Tensor) -> None:
-        raise ValueError(f"no more than {len(given)}")
+    def broken(tensor: torch.Tensor) -> None:
+        raise ValueError(f"no more than {len(tensor)}")
 
     with pytest.raises(ValueError, match="no more than 3"):
         Recorded(broken, True)(torch.zeros(3))
@@ -48,9 +48,9 @@ class TestOnAGpu:
     def test_after_the_warm_up_the_function_is_not_called_again_but_once(self):
         calls, total = [], torch.zeros(1, device="cuda")
 
-        def add(given: torch.Tensor) -> None:
+        def add(number: torch.Tensor) -> None:
             calls.append(1)
-            total.add_(given)
+            total.add_(number)
 
         recorded = Recorded(add, True)
         for number in range(WARM_UP + 5):

@@ -11,7 +11,7 @@ from calque.data.space import Space
 from calque.linear.maps import LinearMap, NetworkMap
 from calque.linear.side import Side
 from calque.methods.default.alternation import random_rotation
-from calque.methods.referee import witness
+from calque.methods.referee import referee
 from calque.methods.task import FEWEST_WORDS, Task
 from calque.progress import Step
 from calque.verdict import KEPT, Evidence, judge
@@ -65,7 +65,7 @@ def task() -> Task:
 
 @pytest.fixture(scope="module")
 def true(task) -> Evidence:
-    evidence = witness(task, by(TRUTH), STAY)
+    evidence = referee(task, by(TRUTH), STAY)
     assert evidence is not None
     return evidence
 
@@ -82,20 +82,20 @@ def test_the_true_rotation_is_called_aligned(true):
 def test_it_need_not_be_a_rotation_nor_of_any_length(task, true):
     """Both sides in another common space, stretched: translations are the same, and so is the evidence."""
     stretch = torch.diag(torch.linspace(0.9, 1.1, DIMENSION)) @ random_rotation(DIMENSION, seeded(5))
-    evidence = witness(task, by(7 * TRUTH @ stretch), by(7 * stretch))
+    evidence = referee(task, by(7 * TRUTH @ stretch), by(7 * stretch))
     assert judge(evidence).label == "aligned"
     assert evidence.cost == pytest.approx(true.cost, abs=1e-3)
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Step]:
+def events() -> list[Step]:
     return []
 
 
 @pytest.fixture(scope="module")
-def false(task, told) -> Evidence:
+def false(task, events) -> Evidence:
     """Of any other rotation."""
-    evidence = witness(replace(task, listen=told.append), by(random_rotation(DIMENSION, seeded(11))), STAY)
+    evidence = referee(replace(task, listen=events.append), by(random_rotation(DIMENSION, seeded(11))), STAY)
     assert evidence is not None
     return evidence
 
@@ -115,7 +115,7 @@ def test_a_map_of_which_half_is_scrambled_is_not_called_aligned(task):
     """Polished, it may well become the true one; but that is not the map that was given."""
     scrambled = TRUTH.clone()
     scrambled[:5] = TRUTH[[1, 2, 3, 4, 0]]
-    evidence = witness(task, by(scrambled), STAY)
+    evidence = referee(task, by(scrambled), STAY)
     assert right(task, scrambled) < KEPT
     assert judge(evidence).label == "failed"
 
@@ -124,7 +124,7 @@ def test_a_map_that_is_a_little_off_is_still_the_true_one(task):
     """Turned away so far that it misses a part of the words, it says how many it keeps."""
     halves = 0.06 * torch.randn(DIMENSION, DIMENSION, generator=seeded(3))
     off = TRUTH @ torch.linalg.matrix_exp(halves - halves.mT)
-    evidence = witness(task, by(off), STAY)
+    evidence = referee(task, by(off), STAY)
     assert 0.3 < right(task, off) < 0.99
     assert judge(evidence).label == "aligned"
     assert evidence.kept == pytest.approx(right(task, off), abs=0.1)
@@ -134,19 +134,19 @@ def test_where_half_the_words_have_no_counterpart_the_true_map_is_not_called_fai
     """Their vectors are another's: half the vocabulary still speaks for the map."""
     vectors, order = task.target.vectors.clone(), torch.randperm(80, generator=seeded(4))
     vectors[80:] = clustered(400)[160:][:80][order] @ TRUTH
-    evidence = witness(replace(task, target=space(vectors, "t")), by(TRUTH), STAY)
+    evidence = referee(replace(task, target=space(vectors, "t")), by(TRUTH), STAY)
     assert judge(evidence).label in ("aligned", "doubtful")
 
 
 def test_noise_is_called_failed_whatever_the_map():
     noise = [space(torch.randn(120, DIMENSION, generator=seeded(each)), "n") for each in (6, 7)]
-    assert judge(witness(Task(*noise), by(TRUTH), STAY)).label == "failed"
+    assert judge(referee(Task(*noise), by(TRUTH), STAY)).label == "failed"
 
 
 @pytest.mark.parametrize("words", [5, FEWEST_WORDS - 1])
 def test_few_words_are_not_judged(words):
     few = copied(words)
-    assert witness(few, by(TRUTH), STAY) is None
+    assert referee(few, by(TRUTH), STAY) is None
     verdict = judge(None)
     assert verdict.label == "doubtful"
     assert len(verdict.reasons) == 1
@@ -156,8 +156,8 @@ def test_few_words_are_not_judged(words):
 
 def test_the_smaller_vocabulary_counts():
     task = replace(copied(FEWEST_WORDS), stopped=lambda: True)
-    assert witness(task, by(TRUTH), STAY) is not None
-    assert witness(replace(task, target=task.target.head(FEWEST_WORDS - 1)), by(TRUTH), STAY) is None
+    assert referee(task, by(TRUTH), STAY) is not None
+    assert referee(replace(task, target=task.target.head(FEWEST_WORDS - 1)), by(TRUTH), STAY) is None
 
 
 def test_unequal_dimensions(task):
@@ -165,7 +165,7 @@ def test_unequal_dimensions(task):
     hidden = random_rotation(20, seeded(8))
     wide = space(torch.nn.functional.pad(task.source.vectors, (0, 10)) @ hidden, "w")
     back = hidden.mT[:, :DIMENSION]
-    evidence = witness(replace(task, source=wide), by(back @ TRUTH), STAY)
+    evidence = referee(replace(task, source=wide), by(back @ TRUTH), STAY)
     assert judge(evidence).label == "aligned"
 
 
@@ -173,18 +173,18 @@ def test_a_map_with_hidden_layers_is_judged_like_any_other(task):
     """tanh is a straight line near zero."""
     small = 1e-3
     network = NetworkMap((small * TRUTH, torch.eye(DIMENSION)), (torch.zeros(DIMENSION), torch.zeros(DIMENSION)))
-    assert judge(witness(task, Side(Preprocessing(()), network), STAY)).label == "aligned"
+    assert judge(referee(task, Side(Preprocessing(()), network), STAY)).label == "aligned"
 
 
 def test_a_map_that_sends_all_words_to_one_is_called_failed(task):
     flat = torch.zeros(DIMENSION, DIMENSION)
     flat[0, 0] = 1.0
-    assert judge(witness(task, by(flat), STAY)).label == "failed"
+    assert judge(referee(task, by(flat), STAY)).label == "failed"
 
 
 def test_it_is_the_same_again_and_leaves_torch_its_threads(task, true):
     threads, steps = torch.get_num_threads(), list[Step]()
-    again = witness(replace(task, listen=steps.append), by(TRUTH), STAY)
+    again = referee(replace(task, listen=steps.append), by(TRUTH), STAY)
     assert again.roles == true.roles
     figures = [{name: each for name, each in asdict(one).items() if name != "roles"} for one in (again, true)]
     assert figures[0] == pytest.approx(figures[1], abs=1e-4)
@@ -195,13 +195,13 @@ def test_it_is_the_same_again_and_leaves_torch_its_threads(task, true):
     assert true.roles[0] == "winner"
 
 
-def test_a_second_round_runs_where_the_first_does_not_confirm(false, told):
-    assert [(each.stage, each.number) for each in told] == [("judge", row + 1) for row in range(25)]
+def test_a_second_round_runs_where_the_first_does_not_confirm(false, events):
+    assert [(each.stage, each.number) for each in events] == [("judge", row + 1) for row in range(25)]
     assert false.starts == 25
 
 
 def test_interrupted_it_says_so(task):
-    evidence = witness(replace(task, stopped=lambda: True), by(TRUTH), STAY)
+    evidence = referee(replace(task, stopped=lambda: True), by(TRUTH), STAY)
     assert not evidence.confirmed
     assert evidence.gave_up == "it was interrupted"
     assert any("it was interrupted" in each for each in judge(evidence).reasons)

@@ -530,7 +530,7 @@ def test_a_run_goes_on_from_its_checkpoint_and_no_other_run_does(tmp_path, monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("calque.recipes.running.witness", killed)
+        patched.setattr("calque.recipes.running.referee", killed)
         with pytest.raises(KeyboardInterrupt):
             run(recipe, *small_pair(), device="cpu", checkpoint=place)
     assert len(list(place.iterdir())) == 2

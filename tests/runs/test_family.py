@@ -126,7 +126,7 @@ def test_a_language_of_noise_is_left_out_and_the_others_are_not_harmed(spaces):
 
 
 def test_a_pair_whose_own_search_fails_is_found_by_way_of_the_others(spaces, monkeypatch):
-    from calque.recipes import many
+    from calque.recipes import families as many
     from calque.verdict import Verdict
 
     honest, seeds = many.run, []

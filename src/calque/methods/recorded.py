@@ -1,4 +1,4 @@
-"""What makes training fast on a GPU: steps that are recorded once and replayed, and products on tensor cores."""
+"""Two ways to train faster on a GPU: record a step once and replay it, and multiply on tensor cores."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 WARM_UP = 3
-"""Calls that run as they are before one is recorded."""
+"""Calls that run normally before one is recorded."""
 
 
 class Recorded:
     """A function of tensors of constant shape that changes its parameters in place.
 
-    On a GPU the launch of its hundreds of small kernels takes longer than they run, so it is recorded once and then
-    replayed: the same kernels in the same order.
+    On a GPU, launching the hundreds of small kernels of a step takes longer than running them. So the step is recorded
+    once and then replayed: the same kernels in the same order.
     """
 
     def __init__(self, function: Callable[..., None], recordable: bool = True) -> None:
@@ -28,9 +28,17 @@ class Recorded:
         if not self.recordable or inputs[0].device.type != "cuda":
             self.function(*inputs)
             return
-        self._hold(inputs)
+        # A recording reads its inputs from the tensors that it was made with.
+        self.inputs = self.inputs or tuple(tensor.clone() for tensor in inputs)
+        for buffer, tensor in zip(self.inputs, inputs, strict=True):
+            buffer.copy_(tensor)
         if self.calls < WARM_UP:
-            self._beside()
+            # CUDA asks for the warm-up to run on a stream of its own.
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                self.function(*self.inputs)
+            torch.cuda.current_stream().wait_stream(stream)
         else:
             if self.calls == WARM_UP:
                 self.graph = torch.cuda.CUDAGraph()
@@ -39,28 +47,13 @@ class Recorded:
             self.graph.replay()
         self.calls += 1
 
-    def _hold(self, inputs: tuple[Tensor, ...]) -> None:
-        """A recording reads its inputs where they were when it was made."""
-        if not self.inputs:
-            self.inputs = tuple(each.clone() for each in inputs)
-        for kept, given in zip(self.inputs, inputs, strict=True):
-            kept.copy_(given)
-
-    def _beside(self) -> None:
-        """On a stream of its own, as CUDA asks of what is to be recorded."""
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            self.function(*self.inputs)
-        torch.cuda.current_stream().wait_stream(stream)
-
 
 @contextmanager
 def coarse_products() -> Iterator[None]:
-    """Products of a GPU's tensor cores, of ten digits in base 2: finer than the noise that an adversary is given."""
-    earlier = torch.backends.cuda.matmul.allow_tf32
+    """Let a GPU multiply with ten binary digits on its tensor cores: finer than the noise that an adversary gets."""
+    before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     try:
         yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32 = earlier
+        torch.backends.cuda.matmul.allow_tf32 = before

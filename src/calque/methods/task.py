@@ -1,4 +1,4 @@
-"""What every method is given, and what it gives back."""
+"""What every method takes, and what it returns."""
 
 from __future__ import annotations
 
@@ -16,60 +16,61 @@ from calque.transport import uniform
 from calque.verdict import Evidence
 
 FEWEST_WORDS = 100
-"""Fewer words than this cannot tell one rotation from another."""
+"""Fewer words than this are too few to tell one rotation from another."""
 RARE = 1e-3
-"""Words rarer than this share of the text are weighed as if they were more frequent than they are."""
+"""Words rarer than this share of the text get more weight than their frequency."""
 
 
 class Checkpoint:
-    """Where long training leaves its state, to go on after being killed. This one keeps nothing."""
+    """Where a long training saves its state, to go on after it was killed. This class saves nothing."""
 
     def load(self, stage: str) -> dict[str, Tensor] | None:
-        """What an earlier run of the same task left of this stage."""
+        """The state that an earlier run of the same task saved for this stage, if there is one."""
 
     def save(self, stage: str, tensors: Callable[[], dict[str, Tensor]], finished: bool = False) -> None:
-        """Called often; the state is asked for only when it is kept. What is ``finished`` is always kept."""
+        """Called often. ``tensors`` is called only when the state is saved; a ``finished`` state is always saved."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Two spaces to align, and how to go about it. One signature serves all methods: (task, settings) -> Outcome."""
+    """Two spaces to align, and how to go about it. All methods have one signature: (task, settings) -> Outcome."""
 
     source: Space
     target: Space
     seed: int = 0
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     listen: Listen = quiet
+    """Called with every step."""
     stopped: Callable[[], bool] = never
     """Asked between steps; once true, a method returns the best it has."""
     pairs: tuple[Tensor, Tensor] | None = None
-    """Rows of source and target that translate each other: for methods that learn from a dictionary, and no others."""
+    """Row numbers of source and target words that translate each other. Only supervised methods get these."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method found."""
+    """What a method returns: the maps of both sides, and what it knows about them."""
 
     source: Side
     target: Side
     evidence: Evidence | None = None
-    """What the method itself knows; without it, the map is put to the test as every other one (witness.py)."""
+    """The evidence that the method itself has. Without it, the referee judges the map."""
     notes: tuple[str, ...] = ()
     back: tuple[Side, Side] | None = None
-    """The sides to translate back by, where the method learned a second map for that (F of the paper beside G)."""
+    """The sides for target to source, where the method learned a second map (F of the paper beside G)."""
     earlier: tuple[Milestone, ...] = ()
-    """The maps of the way there after the stages before the last."""
+    """The maps from source to target after each stage but the last."""
 
 
 Method = Callable[[Task, Any], Outcome]
 
 
 def word_weights(space: Space, like: Tensor) -> Tensor:
-    """R and c of the paper: word frequencies, the rare ones raised; uniform where nobody knows them.
-    Words with a count of 0 are taken to be as rare as the rarest seen.
+    """The weights of words in the transport (r and c of the paper): their frequencies, with rare words raised.
 
-    p ∝ count · max(1, (√(f/t) + 1) · t/f) with f = count / total and t = 1e-3, as in the published training.
+    p ∝ count · max(1, (√(f/t) + 1) · t/f) with f = count / total and t = 1e-3, as in the published training. A word
+    with a count of 0 weighs as much as the rarest word seen. Without counts all words weigh the same.
     """
     if space.counts is None:
         return uniform(len(space), like)

@@ -17,8 +17,17 @@ from calque.methods.default.correspondence import Lists, trusted
 from calque.methods.default.preparing import Prepared, common_dimension, prepare
 from calque.methods.many.reconciling import Reconciled, ReconcilingSettings, reconcile
 from calque.methods.many.synchronisation import connected
-from calque.methods.many.triangles import HOLDS, Finding, Pair, Triangle, pairs_of, standing, triangles_of, way_round
-from calque.methods.referee import witness
+from calque.methods.many.triangles import (
+    HOLDS,
+    Finding,
+    Pair,
+    Triangle,
+    pairs_of,
+    pairs_to_keep,
+    round_trip_share,
+    triangles_of,
+)
+from calque.methods.referee import referee
 from calque.methods.task import Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.registry import Recipe
@@ -66,7 +75,7 @@ def run_many(
         told = {"pair": "-".join(pair), "verdict": str(alignment.verdict)}
         clock.hear(Step("pairs", number, len(pairs_of(list(spaces))), {**told, **alignment.record.seconds}))
     shares = _shares(list(spaces), direct, how)
-    stay = standing(list(spaces), {pair: _finding(each.verdict) for pair, each in direct.items()}, shares)
+    stay = pairs_to_keep(list(spaces), {pair: _finding(each.verdict) for pair, each in direct.items()}, shares)
     core = _core(list(spaces), stay, into)
     with torch.no_grad():
         known = {pair: direct[pair].dictionary for pair in stay}
@@ -152,7 +161,7 @@ def _shares(names: Sequence[str], direct: Mapping[Pair, _Direct], how: Reconcili
     some = [pair for pair, each in direct.items() if each.verdict.label != "failed"]
     dictionaries = {pair: direct[pair].dictionary for pair in some}
     sizes = dict.fromkeys(names, how.refinement.words)
-    return {each: round(way_round(dictionaries, each, sizes), 4) for each in triangles_of(names, some)}
+    return {each: round(round_trip_share(dictionaries, each, sizes), 4) for each in triangles_of(names, some)}
 
 
 def _core(names: Sequence[str], stay: Sequence[Pair], into: str) -> list[str]:
@@ -200,7 +209,7 @@ def _relations(
         if pair in stay:
             relations[pair] = Relation(there, back, _confirmed(direct[pair].verdict, pair, shares), "direct")
         else:
-            verdict = judge(witness(Task(spaces[pair[0]], spaces[pair[1]], *around), *there))
+            verdict = judge(referee(Task(spaces[pair[0]], spaces[pair[1]], *around), *there))
             relations[pair] = Relation(there, back, _by_others(verdict, direct.get(pair)), "others")
     return relations
 

@@ -6,15 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calque.methods.baselines.artetxe2016 import Artetxe2016Settings, artetxe2016
-from calque.methods.baselines.artetxe2017 import Artetxe2017Settings, artetxe2017
-from calque.methods.baselines.artetxe2018 import Artetxe2018Settings, artetxe2018
 from calque.methods.baselines.conneau2017 import Conneau2017Settings, conneau2017
 from calque.methods.baselines.joulin2018 import Joulin2018Settings, joulin2018
-from calque.methods.baselines.mikolov2013 import Mikolov2013Settings, mikolov2013
-from calque.methods.baselines.shigeto2015 import Shigeto2015Settings, shigeto2015
-from calque.methods.baselines.xing2015 import Xing2015Settings, xing2015
-from calque.methods.baselines.zhang2016 import Zhang2016Settings, zhang2016
+from calque.methods.baselines.known_pairs import (
+    Artetxe2016Settings,
+    Mikolov2013Settings,
+    Shigeto2015Settings,
+    Xing2015Settings,
+    Zhang2016Settings,
+    artetxe2016,
+    mikolov2013,
+    shigeto2015,
+    xing2015,
+    zhang2016,
+)
+from calque.methods.baselines.self_learning import Artetxe2017Settings, Artetxe2018Settings, artetxe2017, artetxe2018
 from calque.methods.baselines.zhang2017 import Zhang2017Settings, zhang2017
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
 from calque.methods.paper.method import PaperSettings, paper, paper_together

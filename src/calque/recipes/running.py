@@ -18,7 +18,7 @@ from torch import Tensor
 from calque.data.lexicon import Lexicon
 from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
-from calque.methods.referee import witness
+from calque.methods.referee import referee
 from calque.methods.task import Outcome, Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.checkpoint import FileCheckpoint
@@ -141,7 +141,7 @@ def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: Clock, judge
     if outcome.evidence is not None:
         verdict = judge(outcome.evidence)
     elif judged:
-        verdict = judge(witness(task, outcome.source, outcome.target))
+        verdict = judge(referee(task, outcome.source, outcome.target))
     else:
         verdict = Verdict("doubtful", ("nobody asked for evidence",), {})
     made = Alignment.of(

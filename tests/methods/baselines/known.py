@@ -37,16 +37,16 @@ def turns(matrix: Tensor, size: float = 1e-2, count: int = 20) -> list[Tensor]:
     return [torch.linalg.matrix_exp(sign * each) @ matrix.double() for each in skew for sign in (1, -1)]
 
 
-def common(outcome: Outcome, given: Task) -> tuple[Tensor, Tensor]:
+def common(outcome: Outcome, problem: Task) -> tuple[Tensor, Tensor]:
     """All words of both sides in the common space."""
-    return outcome.source.apply(given.source.vectors), outcome.target.apply(given.target.vectors)
+    return outcome.source.apply(problem.source.vectors), outcome.target.apply(problem.target.vectors)
 
 
-def right_share(outcome: Outcome, given: Task, answers: Tensor | None = None) -> float:
+def right_share(outcome: Outcome, problem: Task, answers: Tensor | None = None) -> float:
     """Of the source words whose nearest target word is the right one: the one of the same row, or of these rows."""
-    source, target = common(outcome, given)
-    found = (source @ target.mT).argmax(dim=1)
-    return float((found == (torch.arange(len(found)) if answers is None else answers)).double().mean())
+    source, target = common(outcome, problem)
+    result = (source @ target.mT).argmax(dim=1)
+    return float((result == (torch.arange(len(result)) if answers is None else answers)).double().mean())
 
 
 def unit_rows(words: int, dimension: int, seed: int) -> Tensor:

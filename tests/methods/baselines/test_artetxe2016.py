@@ -6,18 +6,17 @@ import torch
 from known import normal, orthogonal, right_share, task, turns
 
 from calque.data.preprocess import unit
-from calque.methods.baselines.artetxe2016 import Artetxe2016Settings, artetxe2016
-from calque.methods.baselines.xing2015 import Xing2015Settings, xing2015
+from calque.methods.baselines.known_pairs import Artetxe2016Settings, Xing2015Settings, artetxe2016, xing2015
 
 PUBLISHED = Artetxe2016Settings()
 
 
 def test_a_rotation_is_recovered():
     truth, source = orthogonal(8, seed=2), normal(60, 8, seed=0) + 0.5
-    given = task(source, source @ truth, pairs=12)
-    outcome = artetxe2016(given, PUBLISHED)
+    problem = task(source, source @ truth, pairs=12)
+    outcome = artetxe2016(problem, PUBLISHED)
     torch.testing.assert_close(outcome.source.map.matrix, truth, atol=1e-5, rtol=0)
-    assert right_share(outcome, given) == 1.0
+    assert right_share(outcome, problem) == 1.0
 
 
 def test_noisy_pairs_are_solved_as_scipy_does_on_unit_vectors_centred_over_the_vocabulary():
@@ -25,35 +24,35 @@ def test_noisy_pairs_are_solved_as_scipy_does_on_unit_vectors_centred_over_the_v
     x, y = (each.double().numpy() / np.linalg.norm(each.double().numpy(), axis=1)[:, None] for each in (source, target))
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     expected, _ = scipy.linalg.orthogonal_procrustes(x[:50], y[:50])
-    found = artetxe2016(task(source, target, pairs=50), PUBLISHED).source.map.matrix
-    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+    result = artetxe2016(task(source, target, pairs=50), PUBLISHED).source.map.matrix
+    np.testing.assert_allclose(result.numpy(), expected, atol=1e-6)
 
 
 def test_no_turn_raises_the_covariance():
     source, target = normal(80, 6, seed=0) + 1.0, normal(80, 6, seed=1)
-    found = artetxe2016(task(source, target), PUBLISHED).source.map.matrix.double()
+    result = artetxe2016(task(source, target), PUBLISHED).source.map.matrix.double()
     x, y = (unit(each.double()) - unit(each.double()).mean(dim=0) for each in (source, target))
 
     def covariance(matrix):
         return ((x @ matrix) * y).sum()
 
-    assert all(covariance(turned) < covariance(found) for turned in turns(found))
+    assert all(covariance(turned) < covariance(result) for turned in turns(result))
 
 
 def test_a_mean_that_each_language_has_for_itself_misleads_it_less_than_xing2015():
     meaning, truth = normal(300, 20, seed=0), orthogonal(20, seed=2)
     blurred = meaning + normal(300, 20, seed=5)
-    given = task(meaning + normal(20, seed=3), blurred @ truth + normal(20, seed=4), pairs=100)
-    centred, not_centred = artetxe2016(given, PUBLISHED), xing2015(given, Xing2015Settings())
+    problem = task(meaning + normal(20, seed=3), blurred @ truth + normal(20, seed=4), pairs=100)
+    centred, not_centred = artetxe2016(problem, PUBLISHED), xing2015(problem, Xing2015Settings())
     errors = [(each.source.map.matrix - truth).norm() for each in (centred, not_centred)]
     assert errors[0] < 0.8 * errors[1]
-    assert right_share(centred, given) > right_share(not_centred, given) + 0.1
+    assert right_share(centred, problem) > right_share(not_centred, problem) + 0.1
 
 
 def test_without_noise_such_a_mean_is_nearly_forgotten():
     meaning, truth = normal(300, 20, seed=0), orthogonal(20, seed=2)
-    given = task(meaning + normal(20, seed=3), meaning @ truth + normal(20, seed=4), pairs=100)
-    centred, not_centred = artetxe2016(given, PUBLISHED), xing2015(given, Xing2015Settings())
+    problem = task(meaning + normal(20, seed=3), meaning @ truth + normal(20, seed=4), pairs=100)
+    centred, not_centred = artetxe2016(problem, PUBLISHED), xing2015(problem, Xing2015Settings())
     errors = [(each.source.map.matrix - truth).norm() for each in (centred, not_centred)]
     assert errors[0] < 0.3 * errors[1]
 

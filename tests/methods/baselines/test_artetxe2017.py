@@ -8,9 +8,8 @@ import torch
 from known import normal, orthogonal, right_share, task, unit_rows
 
 from calque.errors import SettingsError
-from calque.methods.baselines.artetxe2016 import Artetxe2016Settings, artetxe2016
-from calque.methods.baselines.artetxe2017 import Artetxe2017Settings, artetxe2017, induce, self_learn
-from calque.methods.baselines.dictionary import prepare, rotation
+from calque.methods.baselines.known_pairs import Artetxe2016Settings, artetxe2016, known_pairs, rotation
+from calque.methods.baselines.self_learning import Artetxe2017Settings, artetxe2017, most_similar, self_learn
 from calque.progress import Step
 from calque.retrieval import exact as retrieval
 
@@ -30,19 +29,19 @@ def turned(noise: float = 0.0, **options):
 
 
 def test_a_turned_and_shuffled_space_is_recovered_from_25_pairs():
-    given = turned()
-    outcome = artetxe2017(given, PUBLISHED)
+    problem = turned()
+    outcome = artetxe2017(problem, PUBLISHED)
     torch.testing.assert_close(outcome.source.map.matrix, TRUTH, atol=1e-5, rtol=0)
-    assert right_share(outcome, given, ANSWERS) == 1.0
+    assert right_share(outcome, problem, ANSWERS) == 1.0
     assert outcome.notes == (
         f"the pairs have {SEEDS} different words for {DIMENSION} dimensions: they alone do not settle the map",
     )
 
 
 def test_it_goes_on_where_its_sibling_without_self_learning_ends():
-    given = turned(noise=0.5)
-    before = right_share(artetxe2016(given, Artetxe2016Settings()), given, ANSWERS)
-    after = right_share(artetxe2017(given, PUBLISHED), given, ANSWERS)
+    problem = turned(noise=0.5)
+    before = right_share(artetxe2016(problem, Artetxe2016Settings()), problem, ANSWERS)
+    after = right_share(artetxe2017(problem, PUBLISHED), problem, ANSWERS)
     assert before < 0.8
     assert after > 0.95
 
@@ -50,8 +49,8 @@ def test_it_goes_on_where_its_sibling_without_self_learning_ends():
 def test_the_mean_similarity_rises_until_it_gains_less_than_the_threshold():
     steps: list[Step] = []
     artetxe2017(turned(noise=0.5, listen=steps.append), PUBLISHED)
-    told = [float(step.values["similarity"]) for step in steps]
-    gains = [later - earlier for earlier, later in pairwise(told)]
+    similarities = [float(step.values["similarity"]) for step in steps]
+    gains = [later - earlier for earlier, later in pairwise(similarities)]
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     assert len(steps) > 3
     assert all(gain >= PUBLISHED.threshold for gain in gains[:-1])
@@ -59,9 +58,9 @@ def test_the_mean_similarity_rises_until_it_gains_less_than_the_threshold():
 
 
 def test_it_ends_at_a_map_that_is_the_rotation_of_its_own_dictionary():
-    dictionary = prepare(turned(noise=0.5), PUBLISHED.preprocessing)
+    dictionary = known_pairs(turned(noise=0.5), PUBLISHED.preprocessing)
     learned = self_learn(dictionary, PUBLISHED, turned())
-    induced = induce(learned.map.apply(dictionary.source), dictionary.target)
+    induced = most_similar(learned.map.apply(dictionary.source), dictionary.target)
     assert learned.converged
     assert learned.similarity == pytest.approx(float(induced.scores.mean()), abs=1e-6)
     again = rotation(dictionary.source, dictionary.target[induced.target])
@@ -70,7 +69,7 @@ def test_it_ends_at_a_map_that_is_the_rotation_of_its_own_dictionary():
 
 def test_every_source_word_is_paired_with_the_target_word_of_the_largest_product():
     source, target = normal(50, 5, seed=0), normal(70, 5, seed=1)
-    pairs = induce(source, target)
+    pairs = most_similar(source, target)
     products = source @ target.mT
     torch.testing.assert_close(pairs.source, torch.arange(50))
     torch.testing.assert_close(pairs.target, products.argmax(dim=1))
@@ -79,20 +78,20 @@ def test_every_source_word_is_paired_with_the_target_word_of_the_largest_product
 
 def test_the_size_of_a_block_changes_nothing(monkeypatch):
     source, target = normal(50, 5, seed=0), normal(70, 5, seed=1)
-    whole = induce(source, target)
+    whole = most_similar(source, target)
     monkeypatch.setattr(retrieval, "BLOCK_ENTRIES", 300)
-    torch.testing.assert_close(induce(source, target).target, whole.target)
+    torch.testing.assert_close(most_similar(source, target).target, whole.target)
 
 
 def test_rare_words_have_no_say():
-    given, frequent = turned(), Artetxe2017Settings(words=400)
-    known = torch.arange(WORDS)[:400][ANSWERS[:400] < 400][:SEEDS]
-    dictionary = replace(prepare(given, ()), rows=(known, ANSWERS[known]))
-    learned = self_learn(dictionary, frequent, given)
+    problem, frequent = turned(), Artetxe2017Settings(words=400)
+    rows = torch.arange(WORDS)[:400][ANSWERS[:400] < 400][:SEEDS]
+    dictionary = replace(known_pairs(problem, ()), rows=(rows, ANSWERS[rows]))
+    learned = self_learn(dictionary, frequent, problem)
     dictionary.source[400:], dictionary.target[400:] = 9.0, -9.0
-    again = self_learn(dictionary, frequent, given)
+    again = self_learn(dictionary, frequent, problem)
     torch.testing.assert_close(again.map.matrix, learned.map.matrix)
-    everyone = self_learn(dictionary, PUBLISHED, given)
+    everyone = self_learn(dictionary, PUBLISHED, problem)
     assert (everyone.map.matrix - learned.map.matrix).norm() > 0.1
 
 
@@ -110,7 +109,7 @@ def test_one_step_is_too_few_and_a_note_says_so():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"words": 0}, "words is 0 and steps 500; expected at least 1 and 0"),
         ({"steps": -1}, "words is 20000 and steps -1; expected at least 1 and 0"),
@@ -118,6 +117,6 @@ def test_one_step_is_too_few_and_a_note_says_so():
         ({"preprocessing": ("whiten",)}, "no preprocessing step is called 'whiten'"),
     ],
 )
-def test_settings_out_of_range_are_refused(change, told):
-    with pytest.raises(SettingsError, match=told):
+def test_settings_out_of_range_are_refused(change, message):
+    with pytest.raises(SettingsError, match=message):
         Artetxe2017Settings(**change)

@@ -8,14 +8,16 @@ from calque.data.preprocess import fit, unit
 from calque.data.space import Space
 from calque.errors import SettingsError
 from calque.linear.maps import reweighted
-from calque.methods.baselines.artetxe2018 import (
+from calque.methods.baselines.self_learning import (
     TELL_EVERY,
     Artetxe2018Settings,
     artetxe2018,
     best_maps,
-    first_dictionary,
+    draw_ranks,
+    first_pairs,
+    induce,
+    induce_from_matrix,
 )
-from calque.methods.baselines.induction import draw_ranks, induce, induce_from_matrix
 from calque.methods.default.alternation import random_rotation
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
@@ -73,12 +75,12 @@ def csls_by_hand(source: torch.Tensor, target: torch.Tensor, k: int) -> np.ndarr
 def test_nothing_thinned_it_is_the_best_by_csls_of_both_directions():
     source, target = unit_pair()
     scores = csls_by_hand(source, target, 10)
-    found = induce(source, target, (ones(70), ones(50)), 10)
-    assert found.source.tolist() == [*range(70), *scores.argmax(axis=0).tolist()]
-    assert found.target.tolist() == [*scores.argmax(axis=1).tolist(), *range(50)]
+    result = induce(source, target, (ones(70), ones(50)), 10)
+    assert result.source.tolist() == [*range(70), *scores.argmax(axis=0).tolist()]
+    assert result.target.tolist() == [*scores.argmax(axis=1).tolist(), *range(50)]
     kind = retrieval.find("csls")
     there = retrieval.neighbours(source, target, 1, kind, kind.penalty(source, target)).indices[:, 0]
-    assert torch.equal(found.target[:70], there)
+    assert torch.equal(result.target[:70], there)
 
 
 def test_the_objective_is_the_mean_cosine_to_the_nearest_word_of_both_sides():
@@ -93,11 +95,11 @@ def test_a_rank_takes_the_candidate_of_that_rank():
     source, target = unit_pair()
     scores = csls_by_hand(source, target, 10)
     ranks = draw_ranks(70, 0.2, seeded(0)).clamp_max(50), draw_ranks(50, 0.2, seeded(1)).clamp_max(70)
-    found = induce(source, target, ranks, 10)
+    result = induce(source, target, ranks, 10)
     forward = [np.argsort(-row)[rank - 1] for row, rank in zip(scores, ranks[0].tolist(), strict=True)]
     backward = [np.argsort(-row)[rank - 1] for row, rank in zip(scores.T, ranks[1].tolist(), strict=True)]
-    assert found.target.tolist() == [*forward, *range(50)]
-    assert found.source.tolist() == [*range(70), *backward]
+    assert result.target.tolist() == [*forward, *range(50)]
+    assert result.source.tolist() == [*range(70), *backward]
 
 
 def test_a_word_that_keeps_no_candidate_is_left_out():
@@ -105,11 +107,11 @@ def test_a_word_that_keeps_no_candidate_is_left_out():
     ranks = ones(70), ones(50)
     ranks[0][[3, 69]] = 51
     ranks[1][0] = 71
-    found = induce(source, target, ranks, 10)
+    result = induce(source, target, ranks, 10)
     everyone = induce(source, target, (ones(70), ones(50)), 10)
     kept = [row for row in range(120) if row not in (3, 69, 70)]
-    assert found.source.tolist() == everyone.source[kept].tolist()
-    assert found.target.tolist() == everyone.target[kept].tolist()
+    assert result.source.tolist() == everyone.source[kept].tolist()
+    assert result.target.tolist() == everyone.target[kept].tolist()
 
 
 def test_drawing_ranks_is_as_thinning_the_whole_matrix():
@@ -143,32 +145,32 @@ def test_a_neighbourhood_larger_than_the_vocabulary_is_all_of_it():
     source, target = unit_pair(6, 4)
     cosines = (source @ target.mT).numpy()
     scores = 2 * cosines - cosines.mean(axis=1)[:, None] - cosines.mean(axis=0)[None, :]
-    found = induce(source, target, (ones(6), ones(4)), 10)
-    assert found.target[:6].tolist() == scores.argmax(axis=1).tolist()
-    assert found.source[6:].tolist() == scores.argmax(axis=0).tolist()
+    result = induce(source, target, (ones(6), ones(4)), 10)
+    assert result.target[:6].tolist() == scores.argmax(axis=1).tolist()
+    assert result.source[6:].tolist() == scores.argmax(axis=0).tolist()
 
 
 def test_from_similarities_that_are_there_it_is_the_same():
     source, target = unit_pair()
-    found, known = induce_from_matrix(source @ target.mT, 10), induce(source, target, (ones(70), ones(50)), 10)
-    assert found.same_pairs(known)
-    assert found.objective == pytest.approx(known.objective, abs=1e-12)
+    result, reference = induce_from_matrix(source @ target.mT, 10), induce(source, target, (ones(70), ones(50)), 10)
+    assert result.same_pairs(reference)
+    assert result.objective == pytest.approx(reference.objective, abs=1e-12)
 
 
 def test_the_first_dictionary_sees_through_a_rotation():
     """Profiles do not change when a space is turned: every word finds itself, whatever the order."""
     source, target, order = make_pair()
     spaces = [fit(each.vectors, ("unit", "center", "unit"))[1] for each in (source, target)]
-    found = first_dictionary(*spaces, Artetxe2018Settings())
-    assert float((order[found.target] == found.source).double().mean()) > 0.99
-    assert len(found) == 2 * WORDS
+    result = first_pairs(*spaces, Artetxe2018Settings())
+    assert float((order[result.target] == result.source).double().mean()) > 0.99
+    assert len(result) == 2 * WORDS
 
 
 def test_the_first_dictionary_is_of_as_many_words_of_each_side():
     source, target, _ = make_pair()
-    found = first_dictionary(source.vectors, target.vectors[:300], Artetxe2018Settings(start_words=400))
-    assert len(found) == 600
-    assert int(found.source.max()) < 300
+    result = first_pairs(source.vectors, target.vectors[:300], Artetxe2018Settings(start_words=400))
+    assert len(result) == 600
+    assert int(result.source.max()) < 300
 
 
 def test_the_maps_of_a_dictionary_make_the_sides_agree_as_far_as_orthogonal_maps_can():
@@ -202,10 +204,10 @@ def test_it_ends_in_the_published_last_step():
     outcome = artetxe2018(Task(source, target), QUICK)
     x, z = (fit(each.vectors, ("unit", "center", "unit"))[1] for each in (source, target))
     back = order.argsort()
-    known = reweighted(torch.cat([x, x[order]]), torch.cat([z[back], z]))
-    there = unit(known[0].apply(x)) @ unit(known[1].apply(z)).mT
-    made = outcome.source.apply(source.vectors) @ outcome.target.apply(target.vectors).mT
-    assert torch.allclose(made, there, atol=1e-4)
+    reference = reweighted(torch.cat([x, x[order]]), torch.cat([z[back], z]))
+    there = unit(reference[0].apply(x)) @ unit(reference[1].apply(z)).mT
+    product = outcome.source.apply(source.vectors) @ outcome.target.apply(target.vectors).mT
+    assert torch.allclose(product, there, atol=1e-4)
 
 
 def test_unequal_dimensions_and_vocabularies_work():
@@ -217,14 +219,14 @@ def test_unequal_dimensions_and_vocabularies_work():
 
 
 def test_the_share_kept_doubles_up_to_all_and_then_the_run_ends():
-    told: list[Step] = []
+    events: list[Step] = []
     source, target, _ = make_pair(noise=0.1)
-    artetxe2018(Task(source, target, listen=told.append), Artetxe2018Settings(patience=TELL_EVERY))
-    keeps = [step.values["keep"] for step in told]
+    artetxe2018(Task(source, target, listen=events.append), Artetxe2018Settings(patience=TELL_EVERY))
+    keeps = [step.values["keep"] for step in events]
     assert sorted(set(keeps)) == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.0])
     assert keeps == sorted(keeps)
-    assert [step.number for step in told[:-1]] == list(range(1, told[-1].number, TELL_EVERY))[: len(told) - 1]
-    assert all(step.total == 5000 for step in told)
+    assert [step.number for step in events[:-1]] == list(range(1, events[-1].number, TELL_EVERY))[: len(events) - 1]
+    assert all(step.total == 5000 for step in events)
 
 
 def test_a_seed_decides_the_result():
@@ -238,9 +240,9 @@ def test_a_seed_decides_the_result():
 
 def test_it_stops_when_asked_with_what_it_has():
     source, target, order = make_pair()
-    told: list[Step] = []
-    outcome = artetxe2018(Task(source, target, listen=told.append, stopped=lambda: len(told) > 0), QUICK)
-    assert len(told) == 1
+    events: list[Step] = []
+    outcome = artetxe2018(Task(source, target, listen=events.append, stopped=lambda: len(events) > 0), QUICK)
+    assert len(events) == 1
     assert outcome.notes == ("self-learning was interrupted after 1 iterations",)
     assert right_share(outcome, source, target, order) > 0.9
 

@@ -15,20 +15,20 @@ from calque.linear.maps import nearest_orthogonal, procrustes
 from calque.methods.baselines import adversary
 from calque.methods.baselines.adversary import (
     Network,
-    Noise,
-    batches,
+    NoiseTable,
     by_inputs,
     deltas,
     descend,
+    draw_batches,
     dropout_noise,
+    forward,
     gaussian_noise,
     generators,
-    look,
 )
 from calque.methods.baselines.conneau2017 import (
-    TOLD_AN_EPOCH,
+    EVENTS_PER_EPOCH,
+    AdversarialTraining,
     Conneau2017Settings,
-    Game,
     conneau2017,
     criterion,
     orthogonalised,
@@ -102,26 +102,26 @@ def test_the_gradient_written_out_is_that_of_autograd(leak):
     parameters = [each.requires_grad_() for each in (*network.weights, *network.biases)]
     scores = torch_scores(network, inputs, noises)
     loss = functional.binary_cross_entropy_with_logits(scores, labels)
-    known = torch.autograd.grad(loss, [inputs, *parameters])
+    reference = torch.autograd.grad(loss, [inputs, *parameters])
     with torch.no_grad():
-        trace = look(network, inputs, noises)
+        trace = forward(network, inputs, noises)
         by_score = (torch.sigmoid(trace.scores) - labels) / 9
         assert torch.allclose(trace.scores, scores, atol=1e-14)
-        assert torch.allclose(by_inputs(network, trace, by_score), known[0], atol=1e-14)
+        assert torch.allclose(by_inputs(network, trace, by_score), reference[0], atol=1e-14)
         before = [each.clone() for each in parameters]
         descend(network, trace, by_score, 0.7)
-    for old, new, gradient in zip(before, parameters, known[1:], strict=True):
+    for old, new, gradient in zip(before, parameters, reference[1:], strict=True):
         assert torch.allclose(new, old - 0.7 * gradient, atol=1e-14)
 
 
 def test_the_head_of_a_trace_is_the_trace_of_the_head():
     network, inputs, noise = small_network(), normal(9, 5, seed=1), normal(9, 7, seed=2)
-    head, alone = look(network, inputs, [noise]).head(4), look(network, inputs[:4], [noise[:4]])
+    head, alone = forward(network, inputs, [noise]).head(4), forward(network, inputs[:4], [noise[:4]])
     assert torch.allclose(head.scores, alone.scores)
     assert all(torch.allclose(*each) for each in zip(head.gates, alone.gates, strict=True))
     ones = torch.ones(4, 1, dtype=torch.float64)
-    found = zip(deltas(network, head, ones), deltas(network, alone, ones), strict=True)
-    assert all(torch.allclose(*each) for each in found)
+    pairs_of_deltas = zip(deltas(network, head, ones), deltas(network, alone, ones), strict=True)
+    assert all(torch.allclose(*each) for each in pairs_of_deltas)
 
 
 def test_weights_begin_within_their_bounds_and_by_the_seed():
@@ -135,10 +135,10 @@ def test_weights_begin_within_their_bounds_and_by_the_seed():
 def test_batches_follow_their_weights_and_never_end(monkeypatch):
     monkeypatch.setattr(adversary, "BATCHES_AT_ONCE", 3)
     weights = torch.tensor([0.0, 1.0, 3.0])
-    drawn = batches(weights, 1000, seeded(0), CPU)
+    drawn = draw_batches(weights, 1000, seeded(0), CPU)
     rows = torch.cat([next(drawn) for _ in range(20)])
     assert torch.allclose(torch.bincount(rows, minlength=3) / 20_000, weights / 4, atol=0.015)
-    even = batches(torch.ones(4), 1000, seeded(0), CPU)
+    even = draw_batches(torch.ones(4), 1000, seeded(0), CPU)
     rows = torch.cat([next(even) for _ in range(20)])
     assert torch.allclose(torch.bincount(rows, minlength=4) / 20_000, torch.full((4,), 0.25), atol=0.015)
 
@@ -156,7 +156,7 @@ def test_noise_has_the_mean_and_deviation_asked_for():
 
 def test_windows_of_noise_come_from_all_over_the_table(monkeypatch):
     monkeypatch.setattr(adversary, "BATCHES_AT_ONCE", 4)
-    noise = Noise(torch.arange(100.0), seeded(0))
+    noise = NoiseTable(torch.arange(100.0), seeded(0))
     windows = [noise.cut(3, 4) for _ in range(300)]
     assert all(torch.equal(each.flatten().diff(), torch.ones(11)) for each in windows)
     begins = {int(each[0, 0]) for each in windows}
@@ -184,8 +184,8 @@ def test_a_step_recorded_on_a_gpu_is_the_step():
     source, target, _, _ = make_pair()
     matrices = []
     for device in (CPU, torch.device("cuda")):
-        game = Game(source.vectors.to(device), target.vectors.to(device), 0, SMALL)
-        game.play(20, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
+        game = AdversarialTraining(source.vectors.to(device), target.vectors.to(device), 0, SMALL)
+        game.run(20, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
         matrices.append(game.matrix.cpu())
     assert torch.allclose(*matrices, atol=1e-3)
 
@@ -195,10 +195,10 @@ def test_the_discriminator_descends_the_cross_entropy_of_its_labels():
     labels = torch.tensor([0.8] * 4 + [0.2] * 4, dtype=torch.float64).unsqueeze(1)
     losses = []
     for _ in range(300):
-        losses.append(float(functional.binary_cross_entropy_with_logits(look(network, inputs).scores, labels)))
+        losses.append(float(functional.binary_cross_entropy_with_logits(forward(network, inputs).scores, labels)))
         train_discriminator(network, inputs, labels, 0.5)
     assert losses[-1] < losses[0] - 0.1
-    assert torch.sigmoid(look(network, inputs).scores)[:4].mean() > 0.5
+    assert torch.sigmoid(forward(network, inputs).scores)[:4].mean() > 0.5
 
 
 def test_the_map_descends_the_cross_entropy_of_the_opposite_labels():
@@ -266,32 +266,34 @@ def test_the_game_recovers_a_rotation(seed):
 def test_refinement_makes_it_exact():
     source, target, turn, _ = make_pair()
     start = nearest_orthogonal(turn + 0.1 * torch.randn(DIMENSION, DIMENSION, generator=seeded(1)))
-    told: list[Step] = []
-    made = refine(
-        source.vectors, target.vectors, start, Task(source, target, listen=told.append), Conneau2017Settings()
+    events: list[Step] = []
+    refined = refine(
+        source.vectors, target.vectors, start, Task(source, target, listen=events.append), Conneau2017Settings()
     )
-    assert torch.allclose(made, turn, atol=1e-4)
-    assert [(step.stage, step.number, step.total) for step in told] == [("refine", n, 5) for n in range(1, 6)]
-    assert told[-1].values["pairs"] == WORDS
+    assert torch.allclose(refined, turn, atol=1e-4)
+    assert [(step.stage, step.number, step.total) for step in events] == [("refine", n, 5) for n in range(1, 6)]
+    assert events[-1].values["pairs"] == WORDS
 
 
 def test_refinement_keeps_the_map_that_the_criterion_likes_best():
     """The truth cannot be bettered: a map of pairs that are all wrong must not replace it."""
     source, target, turn, order = make_pair()
     settings = Conneau2017Settings(refinement_words=5, refinements=2)
-    made = refine(source.vectors, target.vectors, turn, Task(source, target), settings)
+    refined = refine(source.vectors, target.vectors, turn, Task(source, target), settings)
     other = procrustes(source.vectors[:5], target.vectors[:5]).matrix
     assert set(order[:5].tolist()).isdisjoint(range(5))
-    assert criterion(source.vectors, target.vectors, other, 600) < criterion(source.vectors, target.vectors, made, 600)
-    assert torch.equal(made, turn)
+    assert criterion(source.vectors, target.vectors, other, 600) < criterion(
+        source.vectors, target.vectors, refined, 600
+    )
+    assert torch.equal(refined, turn)
 
 
 def test_a_game_is_held_near_the_orthogonal_maps():
     source, target, _, _ = make_pair()
     eye, distances = torch.eye(DIMENSION), []
     for beta in (0.0, 0.01, 0.1):
-        game = Game(source.vectors, target.vectors, 0, replace(SMALL, beta=beta))
-        game.play(60, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
+        game = AdversarialTraining(source.vectors, target.vectors, 0, replace(SMALL, beta=beta))
+        game.run(60, Recorded(lambda *drawn, game=game: game.update(*drawn, rate=0.1)))
         distances.append(float((game.matrix.mT @ game.matrix - eye).norm()))
         assert float((game.matrix - eye).norm()) > 0.5
     assert distances[0] > distances[1] > 2 * distances[2]
@@ -307,12 +309,12 @@ def test_a_seed_decides_the_result():
 
 def test_it_tells_of_every_epoch_in_parts_and_the_rate_decays():
     source, target, _, _ = make_pair()
-    told: list[Step] = []
-    settings = Conneau2017Settings(hidden=8, batch=4, updates=TOLD_AN_EPOCH, epochs=3, refinements=1, shrink=1.0)
-    conneau2017(Task(source, target, listen=told.append), settings)
-    assert [step.number for step in told[:-1]] == list(range(1, 3 * TOLD_AN_EPOCH + 1))
-    assert sum("criterion" in step.values for step in told[:-1]) == 3
-    rates = [told[part].values["rate"] for part in (0, TOLD_AN_EPOCH, 2 * TOLD_AN_EPOCH)]
+    events: list[Step] = []
+    settings = Conneau2017Settings(hidden=8, batch=4, updates=EVENTS_PER_EPOCH, epochs=3, refinements=1, shrink=1.0)
+    conneau2017(Task(source, target, listen=events.append), settings)
+    assert [step.number for step in events[:-1]] == list(range(1, 3 * EVENTS_PER_EPOCH + 1))
+    assert sum("criterion" in step.values for step in events[:-1]) == 3
+    rates = [events[part].values["rate"] for part in (0, EVENTS_PER_EPOCH, 2 * EVENTS_PER_EPOCH)]
     assert rates == pytest.approx([0.1, 0.1 * 0.95, 0.1 * 0.95**2])
 
 
@@ -320,18 +322,18 @@ def test_the_rate_is_halved_where_the_criterion_fell(monkeypatch):
     source, target, _, _ = make_pair()
     values = iter([0.5, 0.4, 0.6, 0.6])
     monkeypatch.setattr("calque.methods.baselines.conneau2017.criterion", lambda *_: next(values))
-    told: list[Step] = []
+    events: list[Step] = []
     settings = Conneau2017Settings(hidden=8, batch=4, updates=1, epochs=3, refinements=0, decay=1.0)
-    conneau2017(Task(source, target, listen=told.append), settings)
-    assert [step.values["rate"] for step in told if "criterion" in step.values] == pytest.approx([0.1, 0.1, 0.05])
+    conneau2017(Task(source, target, listen=events.append), settings)
+    assert [step.values["rate"] for step in events if "criterion" in step.values] == pytest.approx([0.1, 0.1, 0.05])
 
 
 def test_it_stops_when_asked_with_what_it_has():
     source, target, _, _ = make_pair()
-    told: list[Step] = []
-    task = Task(source, target, listen=told.append, stopped=lambda: len(told) >= 2)
+    events: list[Step] = []
+    task = Task(source, target, listen=events.append, stopped=lambda: len(events) >= 2)
     outcome = conneau2017(task, Conneau2017Settings(hidden=8, batch=4, updates=200))
-    assert len(told) == 3
+    assert len(events) == 3
     assert outcome.notes == ("it was interrupted",)
     assert outcome.source.map.matrix.shape == (DIMENSION, DIMENSION)
 

@@ -8,16 +8,15 @@ from known import common, normal, orthogonal, right_share, task, unit_rows
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.methods.baselines.dictionary import Dictionary, prepare
 from calque.methods.baselines.joulin2018 import (
     Joulin2018Settings,
-    descend,
     into_unit_ball,
     joulin2018,
     mean_of_nearest,
+    minimise,
     rcsls,
 )
-from calque.methods.baselines.xing2015 import Xing2015Settings, xing2015
+from calque.methods.baselines.known_pairs import KnownPairs, Xing2015Settings, known_pairs, xing2015
 from calque.progress import Step
 from calque.retrieval import exact as retrieval
 from calque.retrieval.exact import find, neighbours
@@ -26,14 +25,14 @@ PUBLISHED = Joulin2018Settings()
 SMALL = Joulin2018Settings(neighbourhood=3, words=60)
 
 
-def small_dictionary() -> Dictionary:
+def small_dictionary() -> KnownPairs:
     """A few pairs in double precision, some words in several of them, some rarer than the words that count."""
     vectors = unit_rows(80, 6, seed=0).double(), unit_rows(90, 5, seed=1).double()
     rows = torch.tensor([0, 0, 3, 7, 7, 7, 75]), torch.tensor([1, 4, 4, 0, 2, 8, 89])
-    return Dictionary(*vectors, rows, prepare(task(*map(Tensor.float, vectors), rows), ()).preprocessing)
+    return KnownPairs(*vectors, rows, known_pairs(task(*map(Tensor.float, vectors), rows), ()).preprocessing)
 
 
-def as_written(matrix: Tensor, dictionary: Dictionary, k: int, words: int) -> Tensor:
+def as_written(matrix: Tensor, dictionary: KnownPairs, k: int, words: int) -> Tensor:
     """The formula of the module, term by term."""
     source, target = dictionary.source[:words], dictionary.target[:words]
     terms = []
@@ -54,21 +53,21 @@ def noisy_problem(**options):
     return task(source, target @ orthogonal(30, seed=3), pairs=300, **options)
 
 
-def csls_share(outcome, given) -> float:
+def csls_share(outcome, problem) -> float:
     """Of the words outside the dictionary, those that CSLS translates right."""
-    source, target = common(outcome, given)
+    source, target = common(outcome, problem)
     csls = find("csls")
-    found = neighbours(source, target, 1, csls, csls.penalty(source, target)).indices[:, 0]
-    return float((found == torch.arange(len(found)))[300:].double().mean())
+    result = neighbours(source, target, 1, csls, csls.penalty(source, target)).indices[:, 0]
+    return float((result == torch.arange(len(result)))[300:].double().mean())
 
 
 def test_criterion_and_gradient_are_those_of_the_formula():
     dictionary, matrix = small_dictionary(), normal(6, 5, seed=4).double().requires_grad_()
     expected = as_written(matrix, dictionary, 3, 60)
     (gradient,) = torch.autograd.grad(expected, matrix)
-    found = rcsls(matrix.detach(), dictionary, SMALL)
-    assert found.value == pytest.approx(expected.item(), abs=1e-12)
-    torch.testing.assert_close(found.gradient, gradient, atol=1e-12, rtol=0)
+    result = rcsls(matrix.detach(), dictionary, SMALL)
+    assert result.value == pytest.approx(expected.item(), abs=1e-12)
+    torch.testing.assert_close(result.gradient, gradient, atol=1e-12, rtol=0)
 
 
 def test_the_gradient_agrees_with_finite_differences():
@@ -103,22 +102,22 @@ def test_the_mean_is_that_of_the_values_of_the_nearest_words_whatever_the_size_o
 @pytest.mark.parametrize("step_size", [0.02, 5.0])
 def test_the_criterion_never_rises_however_large_the_step(constraint, step_size):
     steps: list[Step] = []
-    given = noisy_problem(listen=steps.append)
-    dictionary = prepare(given, ("unit",))
+    problem = noisy_problem(listen=steps.append)
+    dictionary = known_pairs(problem, ("unit",))
     settings = Joulin2018Settings(constraint=constraint, step_size=step_size, steps=20)
-    start = rcsls(xing2015(given, Xing2015Settings()).source.map.matrix, dictionary, settings).value
+    start = rcsls(xing2015(problem, Xing2015Settings()).source.map.matrix, dictionary, settings).value
     steps.clear()
-    end = descend(dictionary, settings, given)
-    told = [start, *(float(step.values["criterion"]) for step in steps)]
-    assert all(later <= earlier for earlier, later in pairwise(told[1:]))
-    assert told[1] <= start + 1e-6
-    assert told[-1] == end.value < start - 0.002
+    end = minimise(dictionary, settings, problem)
+    criteria = [start, *(float(step.values["criterion"]) for step in steps)]
+    assert all(later <= earlier for earlier, later in pairwise(criteria[1:]))
+    assert criteria[1] <= start + 1e-6
+    assert criteria[-1] == end.value < start - 0.002
 
 
 def test_a_step_that_is_too_long_is_halved_until_it_helps():
     steps: list[Step] = []
-    given = noisy_problem(listen=steps.append)
-    descend(prepare(given, ("unit",)), Joulin2018Settings(constraint="orthogonal", step_size=64.0), given)
+    problem = noisy_problem(listen=steps.append)
+    minimise(known_pairs(problem, ("unit",)), Joulin2018Settings(constraint="orthogonal", step_size=64.0), problem)
     sizes = [64.0, *(float(step.values["step_size"]) for step in steps)]
     values = [float(step.values["criterion"]) for step in steps]
     assert sizes[-1] < 64.0
@@ -128,10 +127,10 @@ def test_a_step_that_is_too_long_is_halved_until_it_helps():
 
 
 def test_what_is_asked_of_the_map_holds():
-    given, dictionary = noisy_problem(), prepare(noisy_problem(), ("unit",))
+    problem, dictionary = noisy_problem(), known_pairs(noisy_problem(), ("unit",))
     values = {
         constraint: torch.linalg.svdvals(
-            descend(dictionary, Joulin2018Settings(constraint=constraint, step_size=0.1), given).matrix
+            minimise(dictionary, Joulin2018Settings(constraint=constraint, step_size=0.1), problem).matrix
         )
         for constraint in ("none", "spectral", "orthogonal")
     }
@@ -153,35 +152,37 @@ def test_the_ball_gives_back_the_nearest_matrix_in_it():
 
 
 def test_more_words_outside_the_dictionary_are_translated_right_than_by_the_rotation_it_starts_from():
-    given = noisy_problem()
-    better, start = joulin2018(given, PUBLISHED), xing2015(given, Xing2015Settings())
-    assert csls_share(better, given) > csls_share(start, given) + 0.03
-    assert right_share(better, given) > right_share(start, given) + 0.03
+    problem = noisy_problem()
+    better, start = joulin2018(problem, PUBLISHED), xing2015(problem, Xing2015Settings())
+    assert csls_share(better, problem) > csls_share(start, problem) + 0.03
+    assert right_share(better, problem) > right_share(start, problem) + 0.03
 
 
 def test_a_rotation_is_kept_where_it_is_the_answer():
     source, truth = unit_rows(400, 20, seed=0), orthogonal(20, seed=1)
-    given = task(source, source @ truth, pairs=60)
-    assert right_share(joulin2018(given, PUBLISHED), given) == 1.0
-    outcome = joulin2018(given, Joulin2018Settings(steps=0))
+    problem = task(source, source @ truth, pairs=60)
+    assert right_share(joulin2018(problem, PUBLISHED), problem) == 1.0
+    outcome = joulin2018(problem, Joulin2018Settings(steps=0))
     torch.testing.assert_close(outcome.source.map.matrix, truth, atol=1e-5, rtol=0)
 
 
 def test_who_stops_it_gets_the_rotation_it_starts_from():
-    given = noisy_problem(stopped=lambda: True)
-    expected = xing2015(given, Xing2015Settings())
-    torch.testing.assert_close(joulin2018(given, PUBLISHED).source.map.matrix, expected.source.map.matrix)
+    problem = noisy_problem(stopped=lambda: True)
+    expected = xing2015(problem, Xing2015Settings())
+    torch.testing.assert_close(joulin2018(problem, PUBLISHED).source.map.matrix, expected.source.map.matrix)
 
 
 def test_it_ends_when_nothing_improves():
     steps: list[Step] = []
-    given = noisy_problem(listen=steps.append)
-    descend(prepare(given, ("unit",)), Joulin2018Settings(constraint="orthogonal", steps=1000, step_size=0.1), given)
+    problem = noisy_problem(listen=steps.append)
+    minimise(
+        known_pairs(problem, ("unit",)), Joulin2018Settings(constraint="orthogonal", steps=1000, step_size=0.1), problem
+    )
     assert 10 < len(steps) < 900
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"preprocessing": ()}, r"preprocessing is \[\]; expected steps that end in 'unit'"),
         ({"preprocessing": ("unit", "center")}, "expected steps that end in 'unit'"),
@@ -192,6 +193,6 @@ def test_it_ends_when_nothing_improves():
         ({"constraint": "round"}, "constraint is 'round'; expected one of: none, spectral, orthogonal"),
     ],
 )
-def test_settings_out_of_range_are_refused(change, told):
-    with pytest.raises(SettingsError, match=told):
+def test_settings_out_of_range_are_refused(change, message):
+    with pytest.raises(SettingsError, match=message):
         Joulin2018Settings(**change)

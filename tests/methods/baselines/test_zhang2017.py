@@ -13,12 +13,12 @@ from calque.errors import SettingsError, SpaceError
 from calque.methods.baselines.adversary import Adam, generators
 from calque.methods.baselines.zhang2017 import (
     MOST_EVENTS,
+    AutoencoderTraining,
     Drop,
-    Game,
     Zhang2017Settings,
-    play,
     reconstruction,
     sampling_weights,
+    train,
     zhang2017,
 )
 from calque.methods.default.alternation import random_rotation
@@ -80,19 +80,19 @@ def share_of(outcome: Outcome, source: Space, target: Space, order: torch.Tensor
     return right_share(outcome.source.apply(source.vectors), outcome.target.apply(target.vectors), order)
 
 
-def make_game(settings: Zhang2017Settings, seed: int = 0) -> Game:
+def make_game(settings: Zhang2017Settings, seed: int = 0) -> AutoencoderTraining:
     source, target, _ = make_pair(seed)
     spaces = unit(source.vectors), unit(target.vectors)
-    return Game(spaces, [torch.ones(WORDS), torch.ones(WORDS)], seed, settings)
+    return AutoencoderTraining(spaces, [torch.ones(WORDS), torch.ones(WORDS)], seed, settings)
 
 
 def test_reconstruction_and_its_gradient_are_those_of_autograd():
     source, matrix = unit(normal(30, 6, seed=0)), normal(6, 6, seed=1).requires_grad_()
-    known = -functional.cosine_similarity(source, source @ matrix @ matrix.mT).mean()
-    (gradient,) = torch.autograd.grad(known, matrix)
+    reference = -functional.cosine_similarity(source, source @ matrix @ matrix.mT).mean()
+    (gradient,) = torch.autograd.grad(reference, matrix)
     with torch.no_grad():
         loss, by_matrix = reconstruction(source, matrix)
-    assert float(loss) == pytest.approx(float(known.detach()), abs=1e-14)
+    assert float(loss) == pytest.approx(float(reference.detach()), abs=1e-14)
     assert torch.allclose(by_matrix, gradient, atol=1e-14)
 
 
@@ -121,8 +121,8 @@ def test_a_step_is_adam_on_the_published_losses():
     losses = deceived - 0.7 * back, seen_through
     gradients = torch.autograd.grad(losses[0], matrix, retain_graph=True) + torch.autograd.grad(losses[1], layers)
     game.step(rows, columns, noise, hidden_noise)
-    for gradient, found in zip(gradients, game.adam.gradients, strict=True):
-        assert torch.allclose(found, gradient, atol=1e-6)
+    for gradient, result in zip(gradients, game.adam.gradients, strict=True):
+        assert torch.allclose(result, gradient, atol=1e-6)
     expected = matrix.detach() - 1e-3 * gradients[0] / (gradients[0].abs() + 1e-8)
     assert torch.allclose(game.matrix, expected, atol=2e-6)
     assert float(game.total) == pytest.approx(float(losses[0].detach()), abs=1e-5)
@@ -176,16 +176,16 @@ def test_the_map_kept_is_the_one_at_the_foot_of_the_drop():
         def __init__(self, losses: list[float]) -> None:
             self.losses, self.matrix = iter(losses), torch.zeros(1)
 
-        def play(self, steps: int) -> float:
+        def run(self, steps: int) -> float:
             assert steps == 10
             self.matrix += 1
             return next(self.losses)
 
     settings = Zhang2017Settings(steps=80, window=10, patience=1000)
     losses = [-0.2, 0.1, 0.3, -0.1, -0.15, 0.0, 0.2, 0.1]
-    assert play(Scripted(losses), Task(source, target), settings).tolist() == [5.0]  # type: ignore[arg-type]
+    assert train(Scripted(losses), Task(source, target), settings).tolist() == [5.0]  # type: ignore[arg-type]
     impatient = Zhang2017Settings(steps=80, window=10, patience=20)
-    assert play(Scripted([0.1, 0.0, 0.05, 0.05, -1.0]), Task(source, target), impatient).tolist() == [2.0]  # type: ignore[arg-type]
+    assert train(Scripted([0.1, 0.0, 0.05, 0.05, -1.0]), Task(source, target), impatient).tolist() == [2.0]  # type: ignore[arg-type]
 
 
 def test_a_game_that_diverges_ends_with_the_map_before_and_says_so():
@@ -212,7 +212,7 @@ def test_reconstruction_holds_the_map_near_the_orthogonal_ones():
     distances = []
     for weight in (0.0, 1.0, 10.0):
         game = make_game(Zhang2017Settings(hidden=50, batch=32, rate=5e-3, reconstruction=weight))
-        game.play(150)
+        game.run(150)
         distances.append(float((game.matrix.mT @ game.matrix - torch.eye(DIMENSION)).norm()))
     assert distances[0] > distances[1] > distances[2]
 
@@ -226,26 +226,26 @@ def test_a_seed_decides_the_result():
 
 def test_it_tells_some_hundred_times_at_most():
     source, target, _ = make_pair()
-    told: list[Step] = []
+    events: list[Step] = []
     settings = Zhang2017Settings(hidden=2, batch=1, steps=600, window=1, patience=600)
-    zhang2017(Task(source, target, listen=told.append), settings)
-    assert len(told) <= MOST_EVENTS
-    assert told[-1].number == told[-1].total == 600
-    assert set(told[0].values) == {"loss", "drop"}
+    zhang2017(Task(source, target, listen=events.append), settings)
+    assert len(events) <= MOST_EVENTS
+    assert events[-1].number == events[-1].total == 600
+    assert set(events[0].values) == {"loss", "drop"}
 
 
 def test_fewer_steps_than_a_window_are_all_it_takes():
     source, target, _ = make_pair()
-    told: list[Step] = []
-    zhang2017(Task(source, target, listen=told.append), Zhang2017Settings(hidden=2, batch=1, steps=3))
-    assert [(step.number, step.total) for step in told] == [(1, 1)]
+    events: list[Step] = []
+    zhang2017(Task(source, target, listen=events.append), Zhang2017Settings(hidden=2, batch=1, steps=3))
+    assert [(step.number, step.total) for step in events] == [(1, 1)]
 
 
 def test_it_stops_when_asked_with_what_it_has():
     source, target, _ = make_pair()
-    told: list[Step] = []
-    outcome = zhang2017(Task(source, target, listen=told.append, stopped=lambda: len(told) >= 2), TINY)
-    assert len(told) == 2
+    events: list[Step] = []
+    outcome = zhang2017(Task(source, target, listen=events.append, stopped=lambda: len(events) >= 2), TINY)
+    assert len(events) == 2
     assert outcome.notes == ("it was interrupted",)
     assert outcome.source.map.matrix.shape == (DIMENSION, DIMENSION)
 
@@ -263,7 +263,7 @@ def test_a_game_recorded_on_a_gpu_is_the_game():
     for device in ("cpu", "cuda"):
         source, target, _ = make_pair()
         spaces = unit(source.vectors).to(device), unit(target.vectors).to(device)
-        losses.append(Game(spaces, [torch.ones(WORDS), torch.ones(WORDS)], 0, SMALL).play(50))
+        losses.append(AutoencoderTraining(spaces, [torch.ones(WORDS), torch.ones(WORDS)], 0, SMALL).run(50))
     assert losses[0] == pytest.approx(losses[1], abs=1e-3)
 
 

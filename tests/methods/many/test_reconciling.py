@@ -53,40 +53,40 @@ def right(maps: TwoWay, pair: tuple[str, str]) -> float:
         (maps.back[1].apply(y), maps.back[0].apply(x)),
     ):
         csls = find("csls")
-        found = neighbours(asking, asked, 1, csls, csls.penalty(asking, asked)).indices[:, 0]
-        shares.append(float((found == torch.arange(WORDS)).float().mean()))
+        result = neighbours(asking, asked, 1, csls, csls.penalty(asking, asked)).indices[:, 0]
+        shares.append(float((result == torch.arange(WORDS)).float().mean()))
     return sum(shares) / 2
 
 
 @pytest.fixture(scope="module")
-def made() -> Reconciled:
+def outcome() -> Reconciled:
     return reconcile(VECTORS, KNOWN, SETTINGS)
 
 
-def test_every_pair_has_maps_and_every_language_one(made):
-    assert list(made.pairs) == pairs_of(NAMES)
-    assert list(made.shared) == NAMES
+def test_every_pair_has_maps_and_every_language_one(outcome):
+    assert list(outcome.pairs) == pairs_of(NAMES)
+    assert list(outcome.shared) == NAMES
 
 
-def test_third_languages_help(made):
+def test_third_languages_help(outcome):
     alone = reconcile(
         VECTORS, KNOWN, ReconcilingSettings(weight=0.0, contrast=SETTINGS.contrast, shared=SETTINGS.shared)
     )
-    helped, unhelped = ({pair: right(each, pair) for pair, each in some.pairs.items()} for some in (made, alone))
+    helped, unhelped = ({pair: right(each, pair) for pair, each in some.pairs.items()} for some in (outcome, alone))
     assert sum(helped.values()) > sum(unhelped.values()) + 0.06
     assert all(helped[pair] >= unhelped[pair] - 0.005 for pair in helped)
 
 
 def test_a_pair_that_nobody_aligned_is_found_by_way_of_the_others():
     some = {pair: each for pair, each in KNOWN.items() if pair != ("a", "b")}
-    found = reconcile(VECTORS, some, SETTINGS)
-    assert right(found.pairs["a", "b"], ("a", "b")) > right(rotated(("a", "b")), ("a", "b")) - 0.02
+    result = reconcile(VECTORS, some, SETTINGS)
+    assert right(result.pairs["a", "b"], ("a", "b")) > right(rotated(("a", "b")), ("a", "b")) - 0.02
 
 
-def test_the_shared_space_translates_about_as_well(made):
+def test_the_shared_space_translates_about_as_well(outcome):
     for pair in pairs_of(NAMES):
-        shared = TwoWay.of(made.shared[pair[0]], made.shared[pair[1]])
-        assert right(shared, pair) > right(made.pairs[pair], pair) - 0.06
+        shared = TwoWay.of(outcome.shared[pair[0]], outcome.shared[pair[1]])
+        assert right(shared, pair) > right(outcome.pairs[pair], pair) - 0.06
 
 
 def test_into_leaves_one_language_as_it_is_and_turns_the_others():
@@ -98,36 +98,36 @@ def test_into_leaves_one_language_as_it_is_and_turns_the_others():
         assert float((matrix - TURNS[name].mT @ TURNS["c"]).norm()) < 1.0  # unrelated rotations are 5.3 apart
 
 
-def test_the_same_every_time(made):
+def test_the_same_every_time(outcome):
     again = reconcile(VECTORS, KNOWN, SETTINGS)
-    for pair, each in made.pairs.items():
+    for pair, each in outcome.pairs.items():
         assert torch.equal(each.there[0].matrix, again.pairs[pair].there[0].matrix)
-    assert all(torch.equal(made.shared[name].matrix, again.shared[name].matrix) for name in NAMES)
+    assert all(torch.equal(outcome.shared[name].matrix, again.shared[name].matrix) for name in NAMES)
 
 
 def test_words_beyond_the_limit_say_nothing():
     few = ReconcilingSettings(rounds=2, refinement=RefinementSettings(words=300), contrast=ContrastSettings(steps=0))
-    known = {
+    frequent = {
         pair: Pairs(*(each[(p.source < 300) & (p.target < 300)] for each in (p.source, p.target, p.scores)))
         for pair, p in KNOWN.items()
     }
-    one = reconcile(VECTORS, known, few, "a")
-    other = reconcile({name: each[:300] for name, each in VECTORS.items()}, known, few, "a")
-    assert all(torch.equal(one.pairs[pair].there[1].matrix, other.pairs[pair].there[1].matrix) for pair in known)
+    one = reconcile(VECTORS, frequent, few, "a")
+    other = reconcile({name: each[:300] for name, each in VECTORS.items()}, frequent, few, "a")
+    assert all(torch.equal(one.pairs[pair].there[1].matrix, other.pairs[pair].there[1].matrix) for pair in frequent)
 
 
 def test_one_pair_alone_has_nobody_to_help_it():
     pair = ("a", "b")
-    found = reconcile({name: VECTORS[name] for name in pair}, {pair: KNOWN[pair]}, SETTINGS)
-    assert right(found.pairs[pair], pair) > right(rotated(pair), pair) - 0.02
+    result = reconcile({name: VECTORS[name] for name in pair}, {pair: KNOWN[pair]}, SETTINGS)
+    assert right(result.pairs[pair], pair) > right(rotated(pair), pair) - 0.02
 
 
 def test_asked_to_stop_it_ends_with_what_it_has():
-    told: list[Step] = []
-    found = reconcile(VECTORS, KNOWN, SETTINGS, "", told.append, lambda: len(told) >= 2)
-    assert [step.stage for step in told] == ["reconcile", "reconcile"]
-    assert right(found.pairs["a", "b"], ("a", "b")) > 0.5
-    assert list(found.shared) == NAMES
+    events: list[Step] = []
+    result = reconcile(VECTORS, KNOWN, SETTINGS, "", events.append, lambda: len(events) >= 2)
+    assert [step.stage for step in events] == ["reconcile", "reconcile"]
+    assert right(result.pairs["a", "b"], ("a", "b")) > 0.5
+    assert list(result.shared) == NAMES
 
 
 @pytest.mark.parametrize("wrong", [{"rounds": 0}, {"weight": -1.0}, {"weight": float("nan")}])

@@ -7,7 +7,7 @@ import torch
 
 from calque.data.preprocess import unit
 from calque.linear.maps import nearest_orthogonal
-from calque.methods.many.synchronisation import connected, rotation, shared_maps, synchronise
+from calque.methods.many.synchronisation import connected, implied_rotation, shared_maps, synchronise
 from calque.methods.many.triangles import pairs_of
 from calque.retrieval.exact import Pairs
 
@@ -23,16 +23,16 @@ TURNS = {name: nearest_orthogonal(normal(DIMENSION, DIMENSION, seed=seed)) for s
 RELATIVE = {(one, two): TURNS[one] @ TURNS[two].mT for one, two in pairs_of(NAMES)}
 
 
-def off(found: dict[str, torch.Tensor]) -> float:
+def off(result: dict[str, torch.Tensor]) -> float:
     """How far the pairs of what was found are from the right ones, at most."""
-    return max(float((found[one] @ found[two].mT - RELATIVE[one, two]).norm()) for one, two in RELATIVE)
+    return max(float((result[one] @ result[two].mT - RELATIVE[one, two]).norm()) for one, two in RELATIVE)
 
 
 @pytest.mark.parametrize("pairs", [pairs_of(NAMES), [("a", "b"), ("b", "c"), ("c", "d"), ("a", "e")]])
 def test_consistent_rotations_come_back_and_missing_pairs_with_them(pairs):
-    found = synchronise(NAMES, {pair: RELATIVE[pair] for pair in pairs})
-    assert off(found) < 1e-9
-    assert all(torch.allclose(each @ each.mT, torch.eye(DIMENSION).double(), atol=1e-9) for each in found.values())
+    result = synchronise(NAMES, {pair: RELATIVE[pair] for pair in pairs})
+    assert off(result) < 1e-9
+    assert all(torch.allclose(each @ each.mT, torch.eye(DIMENSION).double(), atol=1e-9) for each in result.values())
 
 
 def test_noise_in_pairs_is_averaged_away():
@@ -40,9 +40,9 @@ def test_noise_in_pairs_is_averaged_away():
         pair: nearest_orthogonal(each + 0.15 * normal(DIMENSION, DIMENSION, seed=10 + number))
         for number, (pair, each) in enumerate(RELATIVE.items())
     }
-    found = synchronise(NAMES, noisy)
+    result = synchronise(NAMES, noisy)
     direct = sum(float((noisy[pair] - RELATIVE[pair]).norm()) for pair in noisy)
-    together = sum(float((found[one] @ found[two].mT - RELATIVE[one, two]).norm()) for one, two in noisy)
+    together = sum(float((result[one] @ result[two].mT - RELATIVE[one, two]).norm()) for one, two in noisy)
     assert together < 0.8 * direct
 
 
@@ -62,7 +62,7 @@ DICTIONARIES = {pair: Pairs(ROWS, ROWS, SCORES) for pair in RELATIVE}
 
 class TestSharedMaps:
     def test_a_dictionary_implies_its_rotation(self):
-        got = rotation(VECTORS, ("a", "b"), DICTIONARIES["a", "b"])
+        got = implied_rotation(VECTORS, ("a", "b"), DICTIONARIES["a", "b"])
         assert torch.allclose(VECTORS["a"] @ got, VECTORS["b"], atol=1e-9)
 
     def test_turned_copies_of_one_language_meet(self):

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from calque.data.space import Space
-from calque.methods.paper.objective import Batch
-from calque.methods.paper.transfer import Transfer
+from calque.methods.paper.objective import Batch, Transfer
 from calque.methods.task import Checkpoint
 
 

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.methods.paper.batches import Batches, Words, generator_of
+from calque.methods.paper.training import Batches, TrainingWords, generator_of
 
 
-def words(source: int = 10, target: int = 10) -> Words:
+def words(source: int = 10, target: int = 10) -> TrainingWords:
     """The vector of word i is (i, i), and its weight grows with i: so a batch tells which words are in it."""
     vectors = [torch.arange(size, dtype=torch.float32).unsqueeze(1).expand(-1, 2) for size in (source, target)]
     weights = [torch.arange(1.0, size + 1) for size in (source, target)]
-    return Words(*vectors, *(each / each.sum() for each in weights))
+    return TrainingWords(*vectors, *(each / each.sum() for each in weights))
 
 
 def rows(batches: Batches, step: int, side: str = "source") -> list[list[int]]:
@@ -101,8 +101,8 @@ def drawn(*numbers: int) -> float:
 
 def test_every_seed_stage_and_number_has_randomness_of_its_own():
     """Draws of 53 bits: two that are equal come from one state."""
-    found = [drawn(seed, stage, number) for seed in range(20) for stage in range(5) for number in range(50)]
-    assert len(set(found)) == len(found)
+    result = [drawn(seed, stage, number) for seed in range(20) for stage in range(5) for number in range(50)]
+    assert len(set(result)) == len(result)
     assert drawn(3, 2, 1) == drawn(3, 2, 1)
 
 

@@ -9,10 +9,9 @@ from paper_problems import normal, random_batch, random_transfer, seeded
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.methods.paper.gan import Critics, GanSettings, Noise, critic_loss, draw_noise, first_critics, map_loss
-from calque.methods.paper.objective import Batch, back_translation_loss
-from calque.methods.paper.stage import RmsProp
-from calque.methods.paper.transfer import Transfer
+from calque.methods.paper.gan import CriticNoise, Critics, GanSettings, critic_loss, draw_noise, first_critics, map_loss
+from calque.methods.paper.objective import Batch, Transfer, back_translation_loss
+from calque.methods.paper.training import RmsProp
 
 SETTINGS = GanSettings(hidden=6)
 DIMENSION = 3
@@ -29,7 +28,7 @@ def batch() -> Batch:
 
 
 @pytest.fixture
-def noise(batch) -> Noise:
+def noise(batch) -> CriticNoise:
     return draw_noise(batch.source, SETTINGS, [seeded(30), seeded(31)])
 
 
@@ -64,14 +63,14 @@ def slope(critics: Critics, seed: int, way: int, z: np.ndarray) -> float:
     """||∇D|| without noise, by differences."""
     ones, step = (np.ones(DIMENSION), np.ones(6)), 1e-6
     moves = step * np.eye(DIMENSION)
-    found = [
+    result = [
         (critic(critics, seed, way, z + move, *ones) - critic(critics, seed, way, z - move, *ones)) / (2 * step)
         for move in moves
     ]
-    return float(np.linalg.norm(found))
+    return float(np.linalg.norm(result))
 
 
-def critic_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: Noise, seed: int) -> float:
+def critic_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: CriticNoise, seed: int) -> float:
     total = 0.0
     for way, (mapped, real, of_mapped, of_real) in enumerate(words(transfer, batch, seed)):
         outer, inner, between = (each[seed, way].numpy() for each in noise.tensors())
@@ -83,26 +82,28 @@ def critic_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noi
     return total
 
 
-def map_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: Noise, seed: int) -> float:
+def map_loss_by_loops(critics: Critics, transfer: Transfer, batch: Batch, noise: CriticNoise, seed: int) -> float:
     total = 0.0
     for way, (mapped, _, of_mapped, _) in enumerate(words(transfer, batch, seed)):
         outer, inner, _ = (each[seed, way].numpy() for each in noise.tensors())
-        told = (critic(critics, seed, way, *each) for each in zip(mapped, outer, inner, strict=True))
-        total -= sum(weight * each for weight, each in zip(of_mapped, told, strict=True))
+        values = (critic(critics, seed, way, *each) for each in zip(mapped, outer, inner, strict=True))
+        total -= sum(weight * each for weight, each in zip(of_mapped, values, strict=True))
     return total
 
 
 def test_what_the_critics_say_word_by_word(critics, noise):
     vectors = normal(2, 2, 5, DIMENSION, seed=23)
-    found = critics.values(vectors, noise)
+    result = critics.values(vectors, noise)
     for seed, way, word in np.ndindex(2, 2, 5):
-        given = (each[seed, way, word].numpy() for each in (vectors, noise.outer, noise.inner))
-        assert float(found[seed, way, word]) == pytest.approx(critic(critics, seed, way, *given), abs=1e-12)
+        parts = (each[seed, way, word].numpy() for each in (vectors, noise.outer, noise.inner))
+        assert float(result[seed, way, word]) == pytest.approx(critic(critics, seed, way, *parts), abs=1e-12)
 
 
 def test_slopes_are_the_lengths_of_the_gradients(critics):
     vectors = normal(2, 2, 5, DIMENSION, seed=23).requires_grad_()
-    even = Noise(torch.ones(2, 2, 5, DIMENSION).double(), torch.ones(2, 2, 5, 6).double(), torch.zeros(2, 2, 5, 1))
+    even = CriticNoise(
+        torch.ones(2, 2, 5, DIMENSION).double(), torch.ones(2, 2, 5, 6).double(), torch.zeros(2, 2, 5, 1)
+    )
     (gradient,) = torch.autograd.grad(critics.values(vectors, even).sum(), vectors)
     assert torch.allclose(critics.slopes(vectors), gradient.norm(dim=-1), atol=1e-12)
 
@@ -110,9 +111,9 @@ def test_slopes_are_the_lengths_of_the_gradients(critics):
 @pytest.mark.parametrize("kind", ["tied", "free", "network"])
 def test_the_loss_of_the_critics_word_by_word(kind, critics, batch, noise):
     transfer = random_transfer(kind)
-    found = critic_loss(critics, transfer, batch, noise, 10.0)
+    result = critic_loss(critics, transfer, batch, noise, 10.0)
     expected = [critic_loss_by_loops(critics, transfer, batch, noise, seed) for seed in range(2)]
-    assert found.tolist() == pytest.approx(expected, abs=1e-6)
+    assert result.tolist() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["tied", "free", "network"])
@@ -176,24 +177,24 @@ def test_critics_learn_to_tell_and_maps_to_please_them(critics, batch, noise):
         """What they say of mapped words, less what they say of real ones."""
         return critic_loss(critics, transfer, batch, noise, 0.0).sum().item()
 
-    told = [difference()]
+    differences = [difference()]
     for _ in range(20):
         judges.step(critics.parameters, critic_loss(critics, transfer, batch, noise, 1.0))
-    told.append(difference())
+    differences.append(difference())
     for _ in range(20):
         maps.step(transfer.parameters, map_loss(critics, transfer, batch, noise, 0.0))
-    told.append(difference())
-    assert told[1] < min(told[0], told[2])
+    differences.append(difference())
+    assert differences[1] < min(differences[0], differences[2])
 
 
-@pytest.mark.parametrize("which", ["critic", "map"])
-def test_seeds_share_nothing(which, critics, batch, noise):
+@pytest.mark.parametrize("part", ["critic", "map"])
+def test_seeds_share_nothing(part, critics, batch, noise):
     critics, transfer = learning(critics, random_transfer("tied"))
-    if which == "critic":
-        found = torch.autograd.grad(critic_loss(critics, transfer, batch, noise, 10.0)[0], critics.parameters)
+    if part == "critic":
+        result = torch.autograd.grad(critic_loss(critics, transfer, batch, noise, 10.0)[0], critics.parameters)
     else:
-        found = torch.autograd.grad(map_loss(critics, transfer, batch, noise, 1.0)[0], transfer.parameters)
-    assert all(bool(each[0].any()) and not each[1].any() for each in found)
+        result = torch.autograd.grad(map_loss(critics, transfer, batch, noise, 1.0)[0], transfer.parameters)
+    assert all(bool(each[0].any()) and not each[1].any() for each in result)
 
 
 def test_a_slope_of_zero_leaves_no_hole_in_the_gradient(batch, noise):

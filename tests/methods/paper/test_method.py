@@ -10,10 +10,10 @@ from paper_problems import Kept, KilledError, equal, language_pair, named, norma
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
 from calque.linear.maps import LinearMap, NetworkMap
-from calque.methods.paper.batches import generator_of
 from calque.methods.paper.gan import GanSettings
 from calque.methods.paper.method import PaperSettings, paper, paper_together
-from calque.methods.paper.transfer import first_transfer
+from calque.methods.paper.objective import first_transfer
+from calque.methods.paper.training import generator_of
 from calque.methods.task import Outcome, Task, word_weights
 from calque.progress import Step
 
@@ -75,37 +75,37 @@ def matrices(outcome: Outcome) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.fixture(scope="module", params=["tied", "free"])
-def found(request, task) -> tuple[str, Outcome, list[Step]]:
-    told: list[Step] = []
+def result(request, task) -> tuple[str, Outcome, list[Step]]:
+    events: list[Step] = []
     settings = replace(FINDING, variant=request.param)
-    return request.param, paper(replace(task, listen=told.append), settings), told
+    return request.param, paper(replace(task, listen=events.append), settings), events
 
 
-def test_a_rotated_copy_is_translated_both_ways(found, pair):
-    there, back = right(found[1], pair[0], pair[1])
+def test_a_rotated_copy_is_translated_both_ways(result, pair):
+    there, back = right(result[1], pair[0], pair[1])
     assert there > 0.9
     assert back > 0.9
 
 
-def test_the_rotation_is_recovered(found, pair):
+def test_the_rotation_is_recovered(result, pair):
     """In the standardised coordinates in which it was learned: of no map is more known than its direction."""
-    g, f = matrices(found[1])
-    vectors = found[1].source.preprocessing.apply(pair[0].vectors)
+    g, f = matrices(result[1])
+    vectors = result[1].source.preprocessing.apply(pair[0].vectors)
     assert float(torch.cosine_similarity(vectors @ g, vectors @ pair[2]).mean()) > 0.95
     assert float(torch.cosine_similarity(vectors @ g @ f, vectors).mean()) > 0.98
-    if found[0] == "tied":
+    if result[0] == "tied":
         assert torch.equal(f, g.mT)
 
 
-def test_queries_stay_and_candidates_are_mapped(found):
-    (_, outcome, _), eye = found, torch.eye(8)
+def test_queries_stay_and_candidates_are_mapped(result):
+    (_, outcome, _), eye = result, torch.eye(8)
     assert torch.equal(outcome.source.map.matrix, eye)
     assert torch.equal(outcome.back[1].map.matrix, eye)
     assert not torch.allclose(outcome.target.map.matrix, eye, atol=0.1)
 
 
-def test_both_sides_are_standardised_in_both_directions(found, pair):
-    _, outcome, _ = found
+def test_both_sides_are_standardised_in_both_directions(result, pair):
+    _, outcome, _ = result
     for side, space in ((outcome.source, pair[0]), (outcome.target, pair[1])):
         prepared = side.preprocessing.apply(space.vectors)
         assert torch.allclose(prepared.mean(dim=0), torch.zeros(8), atol=1e-4)
@@ -114,18 +114,18 @@ def test_both_sides_are_standardised_in_both_directions(found, pair):
         assert equal(tuple(one.preprocessing.tensors().values()), tuple(other.preprocessing.tensors().values()))
 
 
-def test_it_tells_both_stages_and_nothing_that_went_wrong(found):
-    _, outcome, told = found
-    stages = [each.stage for each in told]
+def test_it_tells_both_stages_and_nothing_that_went_wrong(result):
+    _, outcome, events = result
+    stages = [each.stage for each in events]
     assert stages == ["adversary"] * stages.count("adversary") + ["transport"] * stages.count("transport")
     assert stages.count("adversary") == 10
     assert 1 <= stages.count("transport") <= 4
     assert (outcome.notes, outcome.evidence) == ((), None)
-    assert told[-1].values["cost"] < told[10].values["cost"] or stages.count("transport") == 1
+    assert events[-1].values["cost"] < events[10].values["cost"] or stages.count("transport") == 1
 
 
-def test_the_map_that_the_adversary_left_is_kept(found, task):
-    variant, outcome, _ = found
+def test_the_map_that_the_adversary_left_is_kept(result, task):
+    variant, outcome, _ = result
     (earlier,) = outcome.earlier
     assert earlier.stage == "adversary"
     alone = paper(task, replace(FINDING, variant=variant, steps=0))
@@ -232,10 +232,10 @@ def test_without_any_steps_the_first_rotation_is_kept(task):
 
 @pytest.mark.parametrize("stage", ["adversary", "transport"])
 def test_either_stage_may_be_left_out(stage, task):
-    told: list[Step] = []
+    events: list[Step] = []
     settings = replace(SHORT, steps=0) if stage == "transport" else replace(SHORT, gan=replace(SHORT.gan, steps=0))
-    outcome = paper(replace(task, listen=told.append), settings)
-    assert {each.stage for each in told} == {"adversary", "transport"} - {stage}
+    outcome = paper(replace(task, listen=events.append), settings)
+    assert {each.stage for each in events} == {"adversary", "transport"} - {stage}
     g, _ = matrices(outcome)
     assert not torch.allclose(g @ g.mT, torch.eye(8), atol=1e-4)
 
@@ -244,17 +244,17 @@ def test_of_several_starts_the_one_of_the_lowest_distance_is_kept(task):
     """More starts can only lower what the first stage ends at, and so does having the best among them."""
     ended = {}
     for starts in (1, 4):
-        told: list[Step] = []
+        events: list[Step] = []
         gan = replace(SHORT.gan, starts=starts, steps=2)
-        outcome = paper(replace(task, listen=told.append), replace(SHORT, gan=gan, steps=1, look=1, rate=1e-9))
-        ended[starts] = told[-1].values["cost"], outcome
+        outcome = paper(replace(task, listen=events.append), replace(SHORT, gan=gan, steps=1, look=1, rate=1e-9))
+        ended[starts] = events[-1].values["cost"], outcome
     assert ended[4][0] <= ended[1][0] + 1e-6
 
 
 def test_asked_to_stop_it_returns_the_best_so_far(task):
-    told: list[Step] = []
-    outcome = paper(replace(task, listen=told.append, stopped=lambda: len(told) > 0), SHORT)
-    assert [(each.stage, each.number) for each in told] == [("adversary", 2)]
+    events: list[Step] = []
+    outcome = paper(replace(task, listen=events.append, stopped=lambda: len(events) > 0), SHORT)
+    assert [(each.stage, each.number) for each in events] == [("adversary", 2)]
     assert all(bool(each.isfinite().all()) for each in parameters(outcome))
 
 

@@ -12,9 +12,8 @@ import torch
 from paper_problems import language_pair, named, normal, only, random_batch, random_transfer, rotation
 
 from calque.data.preprocess import fit, unit
-from calque.methods.paper.batches import Words
-from calque.methods.paper.objective import Batch, Objective, back_translation_loss
-from calque.methods.paper.transfer import Transfer
+from calque.methods.paper.objective import Batch, Objective, Transfer, back_translation_loss
+from calque.methods.paper.training import TrainingWords
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 
 KINDS = ["tied", "free", "network"]
@@ -55,10 +54,10 @@ def by_loops(transfer: Transfer, batch: Batch, seed: int, metric: Metric, ways: 
     """d_sh(G) + d_sh(F) of one seed."""
     x, y, r, c = (each[seed] for each in batch.tensors())
     g, f = transfer.maps(seed)
-    found = algorithm_1(costs(g.apply(x), y, metric), r.numpy(), c.numpy(), 10.0, 20)
+    result = algorithm_1(costs(g.apply(x), y, metric), r.numpy(), c.numpy(), 10.0, 20)
     if ways == 2:
-        found += algorithm_1(costs(f.apply(y), x, metric), c.numpy(), r.numpy(), 10.0, 20)
-    return found
+        result += algorithm_1(costs(f.apply(y), x, metric), c.numpy(), r.numpy(), 10.0, 20)
+    return result
 
 
 def lost_by_loops(transfer: Transfer, batch: Batch, seed: int) -> float:
@@ -91,8 +90,8 @@ def test_both_distances_are_those_of_the_plans():
     x, y = unit(transfer.there(batch.source)), unit(transfer.back(batch.target))
     there = sinkhorn(sqrt_cosine_cost(x, unit(batch.target)), batch.rows, batch.columns, PUBLISHED.sinkhorn)
     back = sinkhorn(sqrt_cosine_cost(y, unit(batch.source)), batch.columns, batch.rows, PUBLISHED.sinkhorn)
-    found = distances(PUBLISHED, transfer, batch)
-    assert torch.allclose(found, there.distance + back.distance, atol=1e-12)
+    result = distances(PUBLISHED, transfer, batch)
+    assert torch.allclose(result, there.distance + back.distance, atol=1e-12)
 
 
 def test_converged_they_are_those_of_another_solver():
@@ -140,10 +139,13 @@ def test_the_gradient_is_that_of_finite_differences(kind, gradient, cost):
     transfer, batch = random_transfer(kind, dimension=2, seeds=1), random_batch(1, 4, 4, 2)
     objective = Objective.of(SinkhornSettings(3.0, 60), gradient, 0.1, cost, "both")
     parameters = tuple(each.clone().requires_grad_() for each in transfer.parameters)
-    found = torch.autograd.gradcheck(
-        lambda *given: objective(Transfer(given, transfer.tied), batch), parameters, atol=1e-6, fast_mode=kind != "tied"
+    result = torch.autograd.gradcheck(
+        lambda *tensors: objective(Transfer(tensors, transfer.tied), batch),
+        parameters,
+        atol=1e-6,
+        fast_mode=kind != "tied",
     )
-    assert found
+    assert result
 
 
 def gradients(objective: Objective, transfer: Transfer, batch: Batch) -> tuple[torch.Tensor, ...]:
@@ -164,10 +166,10 @@ def test_both_kinds_of_gradient_agree_once_converged(kind):
 def test_seeds_share_no_gradient(kind):
     transfer, batch = random_transfer(kind), random_batch()
     parameters = tuple(each.clone().requires_grad_() for each in transfer.parameters)
-    found = torch.autograd.grad(PUBLISHED(Transfer(parameters, transfer.tied), batch)[1], parameters)
-    assert not any(each[0].any() for each in found)
+    result = torch.autograd.grad(PUBLISHED(Transfer(parameters, transfer.tied), batch)[1], parameters)
+    assert not any(each[0].any() for each in result)
     alone = Transfer(tuple(each[1:] for each in transfer.parameters), transfer.tied)
-    for both, one in zip(found, gradients(PUBLISHED, alone, only(batch, 1)), strict=True):
+    for both, one in zip(result, gradients(PUBLISHED, alone, only(batch, 1)), strict=True):
         assert torch.allclose(both[1:], one, atol=1e-12)
 
 
@@ -208,7 +210,7 @@ def standardised() -> tuple[Batch, torch.Tensor]:
     source, target, truth = language_pair(60)
     x, y = (fit(each.vectors, ("standardise",))[1] for each in (source, target))
     even = torch.full((60,), 1 / 60)
-    return Words(x, y, even, even).head(60, 1), truth.unsqueeze(0)
+    return TrainingWords(x, y, even, even).head(60, 1), truth.unsqueeze(0)
 
 
 def test_the_true_rotation_costs_less_than_any_other():
@@ -254,9 +256,9 @@ def test_words_mapped_exactly_onto_others_leave_no_hole(gradient, cost, sharpnes
 )
 def test_the_domain_is_the_one_that_cannot_underflow(sharpness, cost, domain):
     """The root of the cosine is at most 2; of a Euclidean distance nothing is known beforehand."""
-    made = Objective.of(SinkhornSettings(sharpness, 20), "iterations", 0.1, cost, "both")
-    assert made.sinkhorn.domain == domain
-    assert made.recordable == (domain == "kernel")
+    objective = Objective.of(SinkhornSettings(sharpness, 20), "iterations", 0.1, cost, "both")
+    assert objective.sinkhorn.domain == domain
+    assert objective.recordable == (domain == "kernel")
 
 
 def test_a_sharp_objective_comes_near_to_exact_transport():
@@ -282,7 +284,7 @@ def test_a_word_that_weighs_more_counts_more():
 
 def test_the_head_of_two_vocabularies_of_other_sizes_can_be_compared():
     source, target = named(normal(30, 3, seed=1), "s").vectors, named(normal(12, 3, seed=2), "t").vectors
-    words = Words(source, target, torch.full((30,), 1 / 30), torch.full((12,), 1 / 12))
+    words = TrainingWords(source, target, torch.full((30,), 1 / 30), torch.full((12,), 1 / 12))
     batch = words.head(20, 1)
     transfer = Transfer((rotation(3, 0).float().unsqueeze(0),), tied=True)
     assert float(distances(PUBLISHED, transfer, batch)) == pytest.approx(

@@ -1,1 +1,1 @@
-"""Published ways to align two spaces, one file each, each of the signature (task, settings) -> outcome."""
+"""Published ways to align two spaces, each of the signature (task, settings) -> outcome."""

@@ -1,18 +1,18 @@
 """Gradient descent on the retrieval criterion itself: relaxed CSLS (RCSLS).
 
 min_W 1/n Σ_i [ -2 <x_i W, y_i> + 1/k Σ_{y ∈ N_Y(x_i W)} <x_i W, y> + 1/k Σ_{x ∈ N_X(y_i)} <x W, y_i> ]
-for the n pairs (x_i, y_i) of a dictionary; N_Y(x_i W) are the k target words with the largest product with x_i W, and
-N_X(y_i) the k source words x for which x W has the largest product with y_i, among all frequent words of each side.
+for the n pairs (x_i, y_i) of a dictionary. N_Y(x_i W) are the k target words with the largest product with x_i W, and
+N_X(y_i) are the k source words x for which x W has the largest product with y_i, among the frequent words of each side.
 Joulin, Bojanowski, Mikolov, Jégou, Grave 2018: Loss in translation – learning bilingual word mapping with a retrieval
 criterion, section 3.
 
-Its siblings bring a word near to its translation. This one also drives it away from the words that would be retrieved
-instead, with words outside the dictionary as examples of those. It starts from xing2015's rotation.
+The closed forms bring a word near to its translation. This method also pushes it away from the words that would be
+retrieved instead, including words outside the dictionary. It starts from xing2015's rotation.
 
-The criterion is a maximum of linear functions of W (any other choice of k words gives less), so it is convex; and
-doubling W doubles it, so it equals <W, its gradient>. Over all matrices it therefore has no lowest value, only a
-direction that gets better: there, the number of steps is what keeps W near the rotation it started from. Over the
-matrices of spectral norm at most 1, the convex hull of the orthogonal ones, there is a lowest value.
+The criterion is a maximum of linear functions of W (any other choice of k words gives less), so it is convex. It
+grows in proportion to W, so it equals <W, its gradient>. Over all matrices it therefore has no lowest value, only
+directions in which it falls for ever; there, the number of steps keeps W near the rotation it started from. Over the
+matrices of spectral norm at most 1, the convex hull of the orthogonal ones, it has a lowest value.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from torch import Tensor
 from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
 from calque.linear.maps import LinearMap, nearest_orthogonal
-from calque.methods.baselines.dictionary import Dictionary, prepare, rotation
+from calque.methods.baselines.known_pairs import KnownPairs, known_pairs, rotation
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
 from calque.retrieval.exact import blocks
 
 NEGLIGIBLE = 1e-6
-"""A gain of less than this share of the criterion is none, and so is a step of less than this share of the first."""
+"""The descent ends at a gain below this share of the criterion, or at a step below this share of the first."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Joulin2018Settings:
     preprocessing: tuple[str, ...] = ("unit",)
     """Steps before anything else; they end in unit. With centring: unit, center, unit."""
     neighbourhood: int = 10
-    """k: how many neighbours a word is driven away from on each side."""
+    """k: from how many neighbours a word is pushed away on each side."""
     words: int = 50_000
     """How many of the most frequent words of each side can be neighbours."""
     steps: int = 10
@@ -52,15 +52,17 @@ class Joulin2018Settings:
     """How far the first step goes along the gradient, in units of the dimension: unit vectors spread over d directions
     leave a gradient of about 1/d. Halved whenever a step would raise the criterion."""
     constraint: Literal["none", "spectral", "orthogonal"] = "none"
-    """What W is projected on after each step: spectral norm at most 1, orthogonal, or nothing."""
+    """Where W is projected after each step. spectral: spectral norm at most 1; orthogonal: rotations; none: nowhere."""
 
     def __post_init__(self) -> None:
         check_steps(self.preprocessing)
         if not self.preprocessing or self.preprocessing[-1] != "unit":
             raise SettingsError(f"preprocessing is {list(self.preprocessing)}; expected steps that end in 'unit'")
         if min(self.neighbourhood, self.words) < 1 or self.steps < 0:
-            found = f"neighbourhood is {self.neighbourhood}, words {self.words} and steps {self.steps}"
-            raise SettingsError(f"{found}; expected at least 1, 1 and 0")
+            raise SettingsError(
+                f"neighbourhood is {self.neighbourhood}, words {self.words} and steps {self.steps}; "
+                "expected at least 1, 1 and 0"
+            )
         if not 0 < self.step_size < float("inf"):
             raise SettingsError(f"step_size is {self.step_size}; expected above 0")
         if self.constraint not in PROJECTIONS:
@@ -83,18 +85,18 @@ class Criterion:
 
 def joulin2018(task: Task, settings: Joulin2018Settings) -> Outcome:
     """The map under which CSLS retrieves the translations of the dictionary."""
-    dictionary = prepare(task, settings.preprocessing)
-    return dictionary.source_to_target(LinearMap(descend(dictionary, settings, task).matrix))
+    pairs = known_pairs(task, settings.preprocessing)
+    return pairs.source_to_target(LinearMap(minimise(pairs, settings, task).matrix))
 
 
-def descend(dictionary: Dictionary, settings: Joulin2018Settings, task: Task) -> Criterion:
-    """Gradient steps from the rotation of the dictionary; one that would raise the criterion is taken back."""
-    best = rcsls(rotation(*dictionary.paired()).matrix, dictionary, settings)
+def minimise(pairs: KnownPairs, settings: Joulin2018Settings, task: Task) -> Criterion:
+    """Gradient steps from the rotation of the pairs; a step that would raise the criterion is taken back."""
+    best = rcsls(rotation(*pairs.paired()).matrix, pairs, settings)
     project, step = PROJECTIONS[settings.constraint], settings.step_size
     for number in range(1, settings.steps + 1):
         if task.stopped() or step < NEGLIGIBLE * settings.step_size:
             break
-        tried = rcsls(project(best.matrix - step * len(best.matrix) * best.gradient), dictionary, settings)
+        tried = rcsls(project(best.matrix - step * len(best.matrix) * best.gradient), pairs, settings)
         gain = best.value - tried.value
         best, step = (tried, step) if gain > 0 else (best, step / 2)
         task.listen(Step("descend", number, settings.steps, {"criterion": best.value, "step_size": step}))
@@ -103,35 +105,30 @@ def descend(dictionary: Dictionary, settings: Joulin2018Settings, task: Task) ->
     return best
 
 
-def rcsls(matrix: Tensor, dictionary: Dictionary, settings: Joulin2018Settings) -> Criterion:
+def rcsls(matrix: Tensor, pairs: KnownPairs, settings: Joulin2018Settings) -> Criterion:
     """The criterion at W and its gradient, (-2 XᵀY + Xᵀ Y' + X'ᵀ Y)/n.
 
-    Row i of Y' is the mean of N_Y(x_i W), and row i of X' that of N_X(y_i).
+    Row i of Y' is the mean of N_Y(x_i W), and row i of X' is the mean of N_X(y_i).
     """
-    x, y = dictionary.paired()
-    source, target = dictionary.source[: settings.words], dictionary.target[: settings.words]
+    x, y = pairs.paired()
+    source, target = pairs.source[: settings.words], pairs.target[: settings.words]
     # A word with several translations is searched for once.
-    (asking, pair_of_x), (asked, pair_of_y) = (_distinct(rows) for rows in dictionary.rows)
+    source_rows, pair_of_x = torch.unique(pairs.rows[0], return_inverse=True)
+    target_rows, pair_of_y = torch.unique(pairs.rows[1], return_inverse=True)
     k = settings.neighbourhood
-    near_x = mean_of_nearest(dictionary.source[asking] @ matrix, target, target, k)[pair_of_x]
-    near_y = mean_of_nearest(dictionary.target[asked], source @ matrix, source, k)[pair_of_y]
-    return Criterion(matrix, (x.mT @ (near_x - 2 * y) + near_y.mT @ y) / len(dictionary))
+    near_x = mean_of_nearest(pairs.source[source_rows] @ matrix, target, target, k)[pair_of_x]
+    near_y = mean_of_nearest(pairs.target[target_rows], source @ matrix, source, k)[pair_of_y]
+    return Criterion(matrix, (x.mT @ (near_x - 2 * y) + near_y.mT @ y) / len(pairs))
 
 
 def mean_of_nearest(queries: Tensor, words: Tensor, values: Tensor, k: int) -> Tensor:
-    """Of each query, the mean of the ``values`` of the k ``words`` with the largest products, block by block."""
+    """For each query, the mean of the ``values`` of the k ``words`` with the largest products, block by block."""
     k = min(k, len(words))
     width = max(len(words), k * int(values.shape[1]))
     means = [
         values[(queries[rows] @ words.mT).topk(k, dim=1).indices].mean(dim=1) for rows in blocks(len(queries), width)
     ]
     return torch.cat(means)
-
-
-def _distinct(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Every row once, and where among them each was."""
-    distinct, places = torch.unique(rows, return_inverse=True)
-    return distinct, places
 
 
 def into_unit_ball(matrix: Tensor) -> Tensor:
@@ -141,17 +138,9 @@ def into_unit_ball(matrix: Tensor) -> Tensor:
     return shrunk.to(matrix)
 
 
-def _onto_orthogonal(matrix: Tensor) -> Tensor:
-    return nearest_orthogonal(matrix.double()).to(matrix)
-
-
-def _anywhere(matrix: Tensor) -> Tensor:
-    return matrix
-
-
 PROJECTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "none": _anywhere,
+    "none": lambda matrix: matrix,
     "spectral": into_unit_ball,
-    "orthogonal": _onto_orthogonal,
+    "orthogonal": lambda matrix: nearest_orthogonal(matrix.double()).to(matrix),
 }
-"""none: all matrices; spectral: those of spectral norm at most 1; orthogonal: rotations and reflections."""
+"""By the name of the constraint."""

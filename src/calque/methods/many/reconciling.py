@@ -1,17 +1,17 @@
-"""From independent alignments of pairs to maps that know of each other, and one space for all languages.
+"""From independent alignments of pairs to maps that help each other, and one space for all languages.
 
-1. **Triangles** tell which pairs are wrong; those are dropped (triangles.py).
-2. **Synchronisation** of the rest gives every pair a rotation, the dropped and the missing ones too.
-3. **Rounds** as in the refinement: each pair's dictionary, strengthened by what third languages say, makes its maps.
+1. **Triangles** show which pairs are wrong; those were dropped before (triangles.py).
+2. **Synchronisation** of the rest gives every pair a rotation, also the dropped and the missing ones.
+3. **Rounds** as in the refinement: each pair's dictionary, strengthened by third languages, makes its maps.
 4. **Contrast** makes each pair's maps surer, with the same strengthened dictionary.
-5. **The shared space**: from all dictionaries together one map per language, and the same contrast with all at once.
-   Where it shall be the space of one language, which then stays as it is, the maps are rotations into that.
+5. **The shared space**: one map per language from all dictionaries together, then the same contrast for all at once. If
+   the shared space is to be the space of one language, that language stays as it is and the others are rotated into it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from torch import Tensor
@@ -21,10 +21,9 @@ from calque.linear.maps import LinearMap, TwoWay
 from calque.methods.default.contrast import ContrastSettings, Entries, entries_of, slopes, stepped, surer
 from calque.methods.default.correspondence import correspondence, lists, trusted
 from calque.methods.default.refinement import RefinementSettings, enough, from_pairs
-from calque.methods.many.synchronisation import Vectors, rotation, shared_maps, synchronise
+from calque.methods.many.synchronisation import Vectors, implied_rotation, shared_maps, synchronise
 from calque.methods.many.triangles import Dictionaries, Pair, pairs_of, strengthened
 from calque.progress import Listen, Step, never, quiet
-from calque.retrieval.exact import Pairs
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class ReconcilingSettings:
     """How pairs help each other."""
 
     rounds: int = 4
-    """How often dictionaries and maps of all pairs are made anew."""
+    """How often the dictionaries and maps of all pairs are made again."""
     weight: float = 4.0
     """How much third languages count beside the pair itself."""
     refinement: RefinementSettings = field(default_factory=RefinementSettings)
@@ -40,8 +39,8 @@ class ReconcilingSettings:
     contrast: ContrastSettings = field(default_factory=ContrastSettings)
     """The last steps of each pair."""
     shared: ContrastSettings = field(default_factory=lambda: ContrastSettings(steps=40))
-    """The last steps of the shared space: more than a pair takes, since one map that must serve all learns less by
-    heart."""
+    """The last steps of the shared space. It takes more than a pair, because one map that serves all languages overfits
+    less."""
 
     def __post_init__(self) -> None:
         if self.rounds < 1 or not self.weight >= 0:
@@ -50,7 +49,7 @@ class ReconcilingSettings:
 
 @dataclass(frozen=True, eq=False)
 class Reconciled:
-    """Maps of every pair, and one map per language into a space for all."""
+    """The maps of every pair, and one map per language into a space for all."""
 
     pairs: dict[Pair, TwoWay]
     shared: dict[str, LinearMap]
@@ -58,131 +57,108 @@ class Reconciled:
 
 def reconcile(
     vectors: Vectors,
-    known: Dictionaries,
+    dictionaries: Dictionaries,
     settings: ReconcilingSettings,
     into: str = "",
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
 ) -> Reconciled:
-    """All pairs of these languages from the dictionaries of those that stand, which connect them."""
-    names, words = list(vectors), settings.refinement.words
-    vectors = {name: each[:words] for name, each in vectors.items()}
-    sizes = {name: len(each) for name, each in vectors.items()}
-    dictionaries = _all(names, vectors, known, settings.refinement.temperature)
-    maps: dict[Pair, TwoWay] = {}
+    """Maps of all pairs, from the dictionaries of the pairs that were kept, which must connect all languages."""
+    names, refinement = list(vectors), settings.refinement
+    vectors = {name: rows[: refinement.words] for name, rows in vectors.items()}
+    sizes = {name: len(rows) for name, rows in vectors.items()}
+
+    # Pairs without a dictionary get one from the synchronised rotations.
+    rotations = _rotations(names, vectors, dictionaries)
+    complete = {}
+    for pair in pairs_of(names):
+        rotated = TwoWay.of(LinearMap(rotations[pair[0]]), LinearMap(rotations[pair[1]]))
+        own = dictionaries.get(pair)
+        complete[pair] = own or correspondence(*_both(vectors, pair), rotated, refinement.temperature)
+
     for number in range(1, settings.rounds + 1):
-        helped = strengthened(dictionaries, sizes, settings.weight)
+        stronger = strengthened(complete, sizes, settings.weight)
         maps = {
-            pair: from_pairs(*_both(vectors, pair), each, settings.refinement.shrinkage)
-            for pair, each in helped.items()
+            pair: from_pairs(*_both(vectors, pair), pairs, refinement.shrinkage) for pair, pairs in stronger.items()
         }
-        listen(
-            Step(
-                "reconcile",
-                number,
-                settings.rounds,
-                {"pairs": sum(float(each.scores.sum()) for each in helped.values())},
-            )
-        )
+        trust = sum(float(pairs.scores.sum()) for pairs in stronger.values())
+        listen(Step("reconcile", number, settings.rounds, {"pairs": trust}))
         if number == settings.rounds or stopped():
             break
-        dictionaries = {
-            pair: correspondence(*_both(vectors, pair), each, settings.refinement.temperature)
-            for pair, each in maps.items()
+        complete = {
+            pair: correspondence(*_both(vectors, pair), map, refinement.temperature) for pair, map in maps.items()
         }
-    maps = _contrasted(vectors, maps, sizes, settings, listen, stopped)
-    helped = strengthened(dictionaries, sizes, settings.weight)
+
+    if settings.contrast.steps and not stopped():
+        maps = _contrasted_pairs(vectors, maps, settings, listen)
     if into:
-        return Reconciled(maps, _rotations(names, vectors, helped, into))
-    shared = shared_maps(names, vectors, helped)
-    return Reconciled(maps, _shared(vectors, shared, sizes, settings, listen, stopped))
+        rotations = _rotations(names, vectors, stronger)
+        turned = {name: LinearMap(rotation @ rotations[into].mT) for name, rotation in rotations.items()}
+        return Reconciled(maps, turned | {into: LinearMap.identity(len(rotations[into]), rotations[into])})
+    shared = shared_maps(names, vectors, stronger)
+    if settings.shared.steps and not stopped():
+        shared = _contrasted_space(vectors, shared, settings, listen, stopped)
+    return Reconciled(maps, shared)
 
 
-def _rotations(names: Sequence[str], vectors: Vectors, dictionaries: Dictionaries, into: str) -> dict[str, LinearMap]:
-    """Every language turned into the space of one, as all dictionaries together have it; that one stays."""
-    turned = synchronise(names, {pair: rotation(vectors, pair, each) for pair, each in dictionaries.items()})
-    made = {name: LinearMap(each @ turned[into].mT) for name, each in turned.items()}
-    return made | {into: LinearMap.identity(len(turned[into]), turned[into])}
+def _rotations(names: list[str], vectors: Vectors, dictionaries: Dictionaries) -> dict[str, Tensor]:
+    """One rotation per language, from all dictionaries together."""
+    return synchronise(names, {pair: implied_rotation(vectors, pair, pairs) for pair, pairs in dictionaries.items()})
 
 
 def _both(vectors: Vectors, pair: Pair) -> tuple[Tensor, Tensor]:
     return vectors[pair[0]], vectors[pair[1]]
 
 
-def _all(names: Sequence[str], vectors: Vectors, known: Dictionaries, temperature: float) -> dict[Pair, Pairs]:
-    """The known dictionaries, and those that the synchronised rotations imply for the other pairs."""
-    rotations = synchronise(names, {pair: rotation(vectors, pair, each) for pair, each in known.items()})
-    made = {}
-    for pair in pairs_of(names):
-        one, two = (LinearMap(rotations[name]) for name in pair)
-        made[pair] = known.get(pair) or correspondence(*_both(vectors, pair), TwoWay.of(one, two), temperature)
-    return made
-
-
 def _entries(
-    vectors: Vectors, maps: Mapping[Pair, TwoWay], sizes: Mapping[str, int], how: ContrastSettings, weight: float
+    vectors: Vectors, maps: Mapping[Pair, TwoWay], settings: ContrastSettings, weight: float
 ) -> dict[Pair, Entries]:
-    """Every pair's rivals, and its dictionary with what third languages say."""
-    near = {pair: lists(*_both(vectors, pair), each, how.rivals) for pair, each in maps.items()}
-    pairs = strengthened({pair: trusted(each, how.temperature) for pair, each in near.items()}, sizes, weight)
-    return {pair: entries_of(near[pair], pairs[pair]) for pair in maps}
+    """Every pair's rivals, and its dictionary strengthened by third languages."""
+    near = {pair: lists(*_both(vectors, pair), map, settings.rivals) for pair, map in maps.items()}
+    dictionaries = {pair: trusted(pair_lists, settings.temperature) for pair, pair_lists in near.items()}
+    stronger = strengthened(dictionaries, {name: len(rows) for name, rows in vectors.items()}, weight)
+    return {pair: entries_of(near[pair], stronger[pair]) for pair in maps}
 
 
-def _contrasted(
-    vectors: Vectors,
-    maps: dict[Pair, TwoWay],
-    sizes: Mapping[str, int],
-    settings: ReconcilingSettings,
-    listen: Listen,
-    stopped: Callable[[], bool],
+def _contrasted_pairs(
+    vectors: Vectors, maps: dict[Pair, TwoWay], settings: ReconcilingSettings, listen: Listen
 ) -> dict[Pair, TwoWay]:
-    """Each pair's maps after its own steps; as they were where too few words are trusted to learn from."""
-    if not settings.contrast.steps or stopped():
-        return maps
-    made = {}
-    for number, (pair, entries) in enumerate(
-        _entries(vectors, maps, sizes, settings.contrast, settings.weight).items(), 1
-    ):
-        told = enough(entries.pairs, int(vectors[pair[0]].shape[1]))
-        made[pair] = surer(_both(vectors, pair), maps[pair], entries, settings.contrast) if told else maps[pair]
+    """Each pair's maps after its own steps; unchanged where too few words are trusted to learn from."""
+    contrasted = {}
+    all_entries = _entries(vectors, maps, settings.contrast, settings.weight)
+    for number, (pair, entries) in enumerate(all_entries.items(), 1):
+        contrasted[pair] = maps[pair]
+        if enough(entries.pairs, int(vectors[pair[0]].shape[1])):
+            contrasted[pair] = surer(_both(vectors, pair), maps[pair], entries, settings.contrast)
         listen(Step("contrast", number, len(maps), {"pair": "-".join(pair)}))
-    return made
+    return contrasted
 
 
-def _shared(
+def _contrasted_space(
     vectors: Vectors,
     maps: dict[str, LinearMap],
-    sizes: Mapping[str, int],
     settings: ReconcilingSettings,
     listen: Listen,
     stopped: Callable[[], bool],
 ) -> dict[str, LinearMap]:
-    """One map per language after steps that make all pairs surer at once; those of the least loss."""
-    how = settings.shared
-    if not how.steps or stopped():
-        return maps
-    pairs = {pair: TwoWay.of(maps[pair[0]], maps[pair[1]]) for pair in pairs_of(list(vectors))}
-    entries = _entries(vectors, pairs, sizes, how, settings.weight)
-    matrices = {name: each.matrix for name, each in maps.items()}
+    """One map per language after steps that make all pairs surer at once; the maps of the least loss are kept."""
+    contrast = settings.shared
+    two_way = {pair: TwoWay.of(maps[pair[0]], maps[pair[1]]) for pair in pairs_of(list(vectors))}
+    all_entries = _entries(vectors, two_way, contrast, settings.weight)
+    matrices = {name: map.matrix for name, map in maps.items()}
     best, least = matrices, math.inf
-    for number in range(1, how.steps + 2):
-        loss, gradients = _slopes(vectors, matrices, entries, how.temperature)
+    for number in range(1, contrast.steps + 2):
+        total, gradients = 0.0, {name: matrix.new_zeros(matrix.shape) for name, matrix in matrices.items()}
+        for (one, two), entries in all_entries.items():
+            both, pair_matrices = _both(vectors, (one, two)), (matrices[one], matrices[two])
+            pair_loss, (first, second) = slopes(entries, both, pair_matrices, contrast.temperature)
+            total += pair_loss
+            gradients[one], gradients[two] = gradients[one] + first, gradients[two] + second
+        loss = total / len(all_entries)
         if loss < least:
             best, least = matrices, loss
-        if number > how.steps or stopped():
+        if number > contrast.steps or stopped():
             break
-        listen(Step("shared space", number, how.steps, {"loss": loss}))
-        matrices = {name: stepped(each, gradients[name], how.step) for name, each in matrices.items()}
-    return {name: LinearMap(each) for name, each in best.items()}
-
-
-def _slopes(
-    vectors: Vectors, matrices: Mapping[str, Tensor], entries: Mapping[Pair, Entries], temperature: float
-) -> tuple[float, dict[str, Tensor]]:
-    """The mean loss of all pairs, and the sum of their slopes at each language's map."""
-    total, sums = 0.0, {name: each.new_zeros(each.shape) for name, each in matrices.items()}
-    for (one, two), each in entries.items():
-        loss, (first, second) = slopes(each, (vectors[one], vectors[two]), (matrices[one], matrices[two]), temperature)
-        total += loss
-        sums[one], sums[two] = sums[one] + first, sums[two] + second
-    return total / len(entries), sums
+        listen(Step("shared space", number, contrast.steps, {"loss": loss}))
+        matrices = {name: stepped(matrix, gradients[name], contrast.step) for name, matrix in matrices.items()}
+    return {name: LinearMap(matrix) for name, matrix in best.items()}

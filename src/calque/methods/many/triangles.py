@@ -1,8 +1,9 @@
-"""What third languages know of a pair: whether words find their way round a triangle, and which pairs they confirm.
+"""What third languages say about a pair: which pairs are wrong, and which translations they confirm.
 
-Maps between three languages that were found independently agree only if all of them are right. So a triangle in which
-words do not find their way round holds a wrong pair. And a pair of words of which a third language says that they
-translate each other, because both translate the same word of it, is surer than one that only the pair itself proposes.
+Translate a word around three languages, by three dictionaries that were found independently. It comes back to itself
+only if all three are right. So if too few words come back, one of the three pairs is wrong. And a translation that a
+third language confirms, because both words translate the same word of it, is surer than one that only the pair itself
+proposes.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from calque.verdict import Label
 Pair = tuple[str, str]
 Triangle = tuple[str, str, str]
 Dictionaries = Mapping[Pair, Pairs]
-"""By pair of languages, in the order in which the languages were given."""
+"""By pair of languages, in the order of the languages."""
 
 HOLDS = 0.02
-"""A triangle holds where so many of the words that can go round it come back to themselves: of Europarl's 20,000 words
-18 to 31 % did, rare ones and doubtful translations included; where a side is wrong, about one word does by chance."""
+"""A triangle holds if this share of the words that can go round it come back to themselves. Of Europarl's 20,000 words
+18 to 31 % did, rare words and doubtful translations included; where a side is wrong, about one word does by chance."""
 FEWEST = 10
-"""By chance about one word of a vocabulary comes back to itself; so few words, or fewer, say nothing."""
+"""By chance about one word of a vocabulary comes back to itself; this many words, or fewer, say nothing."""
 
 
 def pairs_of(names: Sequence[str]) -> list[Pair]:
@@ -38,26 +39,27 @@ def pairs_of(names: Sequence[str]) -> list[Pair]:
 
 def triangles_of(names: Sequence[str], pairs: Iterable[Pair]) -> list[Triangle]:
     """Every three languages of which all pairs are among these."""
-    known = set(pairs)
-    return [each for each in combinations(names, 3) if all(pair in known for pair in combinations(each, 2))]
+    present = set(pairs)
+    return [triangle for triangle in combinations(names, 3) if present.issuperset(combinations(triangle, 2))]
 
 
-def way_round(dictionaries: Dictionaries, triangle: Triangle, sizes: Mapping[str, int]) -> float:
-    """The share that come back to themselves, of the first language's words that can go round at all.
+def round_trip_share(dictionaries: Dictionaries, triangle: Triangle, sizes: Mapping[str, int]) -> float:
+    """Of the first language's words that can go round the triangle, the share that come back to themselves.
 
-    Each step is to the word that the dictionary trusts most.
+    Each step goes to the translation with the most trust.
     """
     one, two, three = triangle
+    last = dictionaries[one, three]
     steps = [
         _best(dictionaries[one, two], sizes[one]),
         _best(dictionaries[two, three], sizes[two]),
-        _best(_turned(dictionaries[one, three]), sizes[three]),
+        _best(Pairs(last.target, last.source, last.scores), sizes[three]),
     ]
-    begun = torch.arange(sizes[one])
-    place = begun
+    start = torch.arange(sizes[one])
+    place = start
     for step in steps:
         place = torch.where(place >= 0, step[place.clamp_min(0)], -1)
-    home = int((place == begun).sum())
+    home = int((place == start).sum())
     return home / int((place >= 0).sum()) if home > FEWEST else 0.0
 
 
@@ -65,75 +67,65 @@ def _best(pairs: Pairs, size: int) -> Tensor:
     """(size,): the most trusted translation of each word, -1 where there is none."""
     best = torch.full((size,), -1, dtype=torch.long)
     order = pairs.scores.cpu().argsort(stable=True)
-    best[pairs.source.cpu()[order]] = pairs.target.cpu()[order]  # of equal places the last is kept: the surest
+    best[pairs.source.cpu()[order]] = pairs.target.cpu()[order]  # of several translations the last, the surest, stays
     return best
-
-
-def _turned(pairs: Pairs) -> Pairs:
-    return Pairs(pairs.target, pairs.source, pairs.scores)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of a pair by itself."""
+    """The verdict on a pair by itself."""
 
     label: Label
     clearance: float
     """How many deviations its winner stood clear of the crowd."""
 
 
-def standing(
+def pairs_to_keep(
     names: Sequence[str], findings: Mapping[Pair, Finding], shares: Mapping[Triangle, float]
 ) -> tuple[Pair, ...]:
-    """The pairs that stay once those are dropped that triangles speak against, one at a time, the most suspect first.
+    """The pairs that stay when those that triangles speak against are dropped, one at a time.
 
-    A pair that failed by itself does not stay. One that is in triangles of which none holds is suspect; of the suspect
-    ones the doubtful go first, and those that stood less clear. A pair in no triangle is judged by itself alone, unless
-    it only is in none because its neighbours went: then a doubtful one goes with them.
+    Pairs that failed by themselves are dropped first. A pair is suspect if it is in triangles and none of them holds.
+    Of the suspect pairs, doubtful ones are dropped before aligned ones, and then those with the smallest clearance. A
+    pair in no triangle is judged by itself alone. But if it is in none only because its neighbours were dropped, a
+    doubtful pair is dropped with them.
     """
-    begun = [pair for pair in pairs_of(names) if pair in findings and findings[pair].label != "failed"]
-    stay = list(begun)
-    while suspects := [pair for pair in stay if _suspect(pair, names, stay, shares)]:
+
+    def suspect(pair: Pair, pairs: Sequence[Pair]) -> bool:
+        around = [triangle for triangle in triangles_of(names, pairs) if set(pair) <= set(triangle)]
+        return bool(around) and not any(shares[triangle] >= HOLDS for triangle in around)
+
+    not_failed = [pair for pair in pairs_of(names) if pair in findings and findings[pair].label != "failed"]
+    stay = list(not_failed)
+    while suspects := [pair for pair in stay if suspect(pair, stay)]:
         stay.remove(min(suspects, key=lambda pair: (findings[pair].label == "aligned", findings[pair].clearance)))
-    return tuple(pair for pair in stay if findings[pair].label == "aligned" or not _suspect(pair, names, begun, shares))
-
-
-def _suspect(pair: Pair, names: Sequence[str], pairs: Sequence[Pair], shares: Mapping[Triangle, float]) -> bool:
-    """Whether it is in triangles of these pairs, and none of them holds."""
-    around = [each for each in triangles_of(names, pairs) if set(pair) <= set(each)]
-    return bool(around) and not any(shares[each] >= HOLDS for each in around)
+    return tuple(pair for pair in stay if findings[pair].label == "aligned" or not suspect(pair, not_failed))
 
 
 def strengthened(dictionaries: Dictionaries, sizes: Mapping[str, int], weight: float) -> dict[Pair, Pairs]:
-    """Every dictionary with what third languages say: w(x, y) + weight · mean over k of r_k Σ_z w(x, z) w(z, y).
+    """Every dictionary with what third languages add: w(x, y) + weight · mean over k of r_k Σ_z w(x, z) w(z, y).
 
-    r_k = min(1, m_ik m_kj / m_ij²)² compares how many pairs the dictionaries trust: two weak ones have little to say to
-    a strong one, and a weak one listens.
+    r_k = min(1, m_ik m_kj / m_ij²)² compares the sums m of trust in the dictionaries. So two weak dictionaries add
+    little to a strong one, and much to a weak one. The sums run on the CPU, where they have one order, so that the same
+    dictionary comes out every time.
     """
-    matrices = {pair: _matrix(pairs, sizes[pair[0]], sizes[pair[1]]) for pair, pairs in dictionaries.items()}
-    matrices |= {(two, one): matrix.T.tocsr() for (one, two), matrix in matrices.items()}
+    matrices = {}
+    for (one, two), pairs in dictionaries.items():
+        places = pairs.source.cpu().numpy(), pairs.target.cpu().numpy()
+        matrix = sparse.csr_array((pairs.scores.cpu().numpy(), places), shape=(sizes[one], sizes[two]))
+        matrices[one, two], matrices[two, one] = matrix, matrix.T.tocsr()
     masses = {pair: max(float(matrix.sum()), LEAST) for pair, matrix in matrices.items()}
-    thirds = {name for pair in dictionaries for name in pair}
-    made = {}
-    for pair, pairs in dictionaries.items():
-        one, two = pair
-        others = sorted(third for third in thirds - {one, two} if (one, third) in matrices and (third, two) in matrices)
-        said = matrices[pair]
-        for third in others:
-            heed = min(1.0, masses[one, third] * masses[third, two] / masses[pair] ** 2) ** 2
-            said = said + (weight * heed / len(others)) * (matrices[one, third] @ matrices[third, two])
-        made[pair] = _pairs(said, like=pairs.scores)
-    return made
-
-
-def _matrix(pairs: Pairs, rows: int, columns: int) -> sparse.csr_array:
-    """On the CPU, where sums have one order, and the same dictionary comes out every time."""
-    where = pairs.source.cpu().numpy(), pairs.target.cpu().numpy()
-    return sparse.csr_array((pairs.scores.cpu().numpy(), where), shape=(rows, columns))
-
-
-def _pairs(matrix: sparse.csr_array, like: Tensor) -> Pairs:
-    entries = matrix.tocoo()
-    kept = entries.data >= LEAST
-    rows, columns = (torch.from_numpy(each[kept].astype("int64")).to(like.device) for each in entries.coords)
-    return Pairs(rows, columns, torch.from_numpy(entries.data[kept]).to(like))
+    languages = {name for pair in dictionaries for name in pair}
+    stronger = {}
+    for (one, two), pairs in dictionaries.items():
+        thirds = sorted(name for name in languages - {one, two} if (one, name) in matrices and (name, two) in matrices)
+        total = matrices[one, two]
+        for third in thirds:
+            heed = min(1.0, masses[one, third] * masses[third, two] / masses[one, two] ** 2) ** 2
+            total = total + (weight * heed / len(thirds)) * (matrices[one, third] @ matrices[third, two])
+        entries = total.tocoo()
+        kept = entries.data >= LEAST
+        rows, columns = (torch.from_numpy(numbers[kept].astype("int64")) for numbers in entries.coords)
+        scores, like = torch.from_numpy(entries.data[kept]), pairs.scores
+        stronger[one, two] = Pairs(rows.to(like.device), columns.to(like.device), scores.to(like))
+    return stronger

@@ -6,7 +6,7 @@ import torch
 from paper_problems import normal, random_transfer, rotation, seeded
 
 from calque.linear.maps import LinearMap, NetworkMap
-from calque.methods.paper.transfer import Transfer, first_transfer
+from calque.methods.paper.objective import Transfer, first_transfer
 
 KINDS = ["tied", "free", "network"]
 
@@ -31,11 +31,11 @@ def test_free_goes_back_by_a_map_of_its_own():
 def test_a_network_by_hand():
     """tanh(x W₁ + b₁) W₂ + b₂ for the first four parameters there, for the last four back."""
     transfer, vectors = random_transfer("network"), normal(2, 6, 3, seed=0)
-    for found, layers in ((transfer.there, transfer.parameters[:4]), (transfer.back, transfer.parameters[4:])):
+    for direction, layers in ((transfer.there, transfer.parameters[:4]), (transfer.back, transfer.parameters[4:])):
         for seed in range(2):
             w1, b1, w2, b2 = (each[seed].numpy() for each in layers)
             expected = np.tanh(vectors[seed].numpy() @ w1 + b1) @ w2 + b2
-            np.testing.assert_allclose(found(vectors)[seed].numpy(), expected, atol=1e-12)
+            np.testing.assert_allclose(direction(vectors)[seed].numpy(), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,8 +52,8 @@ def test_the_maps_of_a_seed_do_what_the_batch_does_for_it(kind, seed):
 def test_maps_are_cut_off_from_the_training(kind):
     transfer = random_transfer(kind)
     transfer = Transfer(tuple(each.requires_grad_() for each in transfer.parameters), transfer.tied)
-    for made in transfer.maps(0):
-        assert not any(each.requires_grad for each in made.tensors().values())
+    for map in transfer.maps(0):
+        assert not any(each.requires_grad for each in map.tensors().values())
 
 
 @pytest.mark.parametrize("variant", ["tied", "free"])

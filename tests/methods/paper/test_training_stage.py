@@ -9,7 +9,7 @@ from paper_problems import Kept, KilledError, equal, normal, seeded
 from torch.optim.rmsprop import rmsprop
 
 from calque.data.space import Space
-from calque.methods.paper.stage import Best, RmsProp, Stage
+from calque.methods.paper.training import Best, RmsProp, TrainingStage
 from calque.methods.task import Task
 from calque.progress import Step
 
@@ -92,7 +92,7 @@ def test_what_is_kept_does_not_follow_the_training():
 
 def stage_of(
     losses: Callable[[int], list[float]], steps: int = 20, look: int = 2, patience: int = 6, seeds: int = 2
-) -> Stage:
+) -> TrainingStage:
     """A stage whose parameter is the number of steps made, and whose loss after so many steps is known."""
     parameter = torch.zeros(seeds)
 
@@ -101,7 +101,9 @@ def stage_of(
         parameter.add_(1)
 
     best = Best.none((parameter,), patience)
-    return Stage("walk", steps, look, update, lambda: torch.tensor(losses(int(parameter[0]))), (parameter,), best, ())
+    return TrainingStage(
+        "walk", steps, look, update, lambda: torch.tensor(losses(int(parameter[0]))), (parameter,), best, ()
+    )
 
 
 def test_it_stops_when_no_seed_has_improved_for_its_patience():
@@ -127,9 +129,9 @@ def test_without_steps_it_leaves_everything_as_it_was():
 
 
 def test_it_tells_every_look_and_the_mean_of_the_best():
-    told: list[Step] = []
-    stage_of(lambda step: [10.0 - step, 4.0 + step], steps=4).run(replace(TASK, listen=told.append))
-    assert told == [Step("walk", 2, 4, {"cost": 6.0}), Step("walk", 4, 4, {"cost": 5.0})]
+    events: list[Step] = []
+    stage_of(lambda step: [10.0 - step, 4.0 + step], steps=4).run(replace(TASK, listen=events.append))
+    assert events == [Step("walk", 2, 4, {"cost": 6.0}), Step("walk", 4, 4, {"cost": 5.0})]
 
 
 def test_a_seed_that_diverges_is_noted_and_the_others_go_on():
@@ -146,12 +148,12 @@ def test_it_never_ends_worse_than_it_began():
 
 
 def test_a_seed_that_was_never_a_number_keeps_its_first_map_and_no_cost_is_told_of_it():
-    told: list[Step] = []
+    events: list[Step] = []
     stage = stage_of(lambda _: [float("nan"), float("nan")])
-    stage.run(replace(TASK, listen=told.append))
+    stage.run(replace(TASK, listen=events.append))
     assert (stage.step, stage.diverged) == (0, {0, 1})
     assert not stage.best.parameters[0].any()
-    assert told == []
+    assert events == []
 
 
 def test_asked_to_stop_it_ends_with_the_best_so_far_and_leaves_nothing_to_go_on_from():
@@ -168,7 +170,7 @@ def test_asked_to_stop_before_it_began_it_takes_no_step():
     assert (stage.step, stage.best.parameters[0].tolist()) == (0, [0.0, 0.0])
 
 
-def trained(kept: Kept, steps: int = 12, told: list[Step] | None = None) -> Stage:
+def trained(kept: Kept, steps: int = 12, events: list[Step] | None = None) -> TrainingStage:
     """Two parameters, each with an optimiser, pulled about by noise of every step; the second seed's best is early."""
     generator = seeded(0)
     maps, judges = (torch.randn(2, 3, generator=generator).requires_grad_() for _ in range(2))
@@ -182,23 +184,23 @@ def trained(kept: Kept, steps: int = 12, told: list[Step] | None = None) -> Stag
     def loss() -> torch.Tensor:
         return maps.square().sum(dim=1) + torch.tensor([0.0, float(stage.step)])
 
-    stage = Stage("train", steps, 2, update, loss, (maps,), Best.none((maps,), 9), learned)
-    stage.run(replace(TASK, checkpoint=kept, listen=(told if told is not None else []).append))
+    stage = TrainingStage("train", steps, 2, update, loss, (maps,), Best.none((maps,), 9), learned)
+    stage.run(replace(TASK, checkpoint=kept, listen=(events if events is not None else []).append))
     return stage
 
 
-def result(stage: Stage) -> tuple[torch.Tensor, ...]:
+def result(stage: TrainingStage) -> tuple[torch.Tensor, ...]:
     return (*stage.best.parameters, stage.best.loss, stage.best.since, *stage.parameters, torch.tensor(stage.step))
 
 
 @pytest.mark.parametrize("killed_at", range(1, 8))
 def test_killed_at_any_look_it_goes_on_to_the_same_result_to_the_bit(killed_at):
-    whole, kept, told = trained(Kept()), Kept(killed_at=killed_at), list[Step]()
+    whole, kept, events = trained(Kept()), Kept(killed_at=killed_at), list[Step]()
     with pytest.raises(KilledError):
         trained(kept)
-    again = trained(Kept(kept.states), told=told)
+    again = trained(Kept(kept.states), events=events)
     assert equal(result(again), result(whole))
-    assert [each.number for each in told] == list(range(2 * killed_at + 2, 13, 2))
+    assert [each.number for each in events] == list(range(2 * killed_at + 2, 13, 2))
 
 
 def test_killed_again_and_again_it_still_arrives():
@@ -211,11 +213,11 @@ def test_killed_again_and_again_it_still_arrives():
 
 
 def test_a_stage_that_has_ended_is_not_run_again():
-    kept, told = Kept(), list[Step]()
+    kept, events = Kept(), list[Step]()
     whole = trained(kept)
     assert kept.finished == ["train"]
-    assert equal(result(trained(Kept(kept.states), told=told)), result(whole))
-    assert told == []
+    assert equal(result(trained(Kept(kept.states), events=events)), result(whole))
+    assert events == []
 
 
 def test_a_stage_of_no_steps_can_be_gone_on_from():
