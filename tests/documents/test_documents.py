@@ -26,10 +26,10 @@ pytest.importorskip("fastapi", reason="needs the extra: pip install 'calque[web]
 import promised_files
 import tyro
 from blocks import Block, Turn, blocks, commands, turns, unlike
-from calque.experiments.sweep.reading import read_plan
 
 from calque.cli.commands import COMMANDS
 from calque.cli.main import main
+from calque.experiments.plan_file import read_plan
 from calque.recipes import find
 
 ROOT = promised_files.ROOT

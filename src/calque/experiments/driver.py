@@ -26,17 +26,18 @@ from calque.experiments.jobs import (
 )
 from calque.experiments.plan import Experiment, ExperimentPlan, GoldFile, in_tiles
 from calque.experiments.render import rendered
-from calque.experiments.report import LostRun, Report
+from calque.experiments.report import Report
 from calque.experiments.results import (
     ExperimentKey,
     FinishedRun,
     InputDigests,
+    LostRun,
     Provenance,
     ResultStore,
     make_output_folder,
     settings_digest,
 )
-from calque.experiments.worker import Batch, BatchResult, Engine, Judges, make_runs
+from calque.experiments.worker import Engine, Judges, SeedBatch, make_runs
 from calque.progress import Listen, never, quiet
 from calque.recipes.running import versions
 from calque.runs import folder as store
@@ -48,6 +49,8 @@ PATIENCE = 50.0
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 LOCAL = BackendOptions(workers=0)
 """In this process, one run after the other."""
+
+Runs = list[FinishedRun | LostRun]
 
 
 def run_plan(
@@ -200,15 +203,15 @@ class _Work:
         """Whether there is a run folder."""
         return (self.folder_of(key) / store.MARK).is_file()
 
-    def make(self, do_jobs: Callable[[Sequence[Job[BatchResult]]], Iterator[JobEvent[BatchResult]]]) -> Iterator[None]:
+    def make(self, do_jobs: Callable[[Sequence[Job[Runs]]], Iterator[JobEvent[Runs]]]) -> Iterator[None]:
         """Make the runs that are missing; returns to the caller whenever the table may have changed."""
         batches: dict[str, list[Experiment]] = {}
-        jobs: list[Job[BatchResult]] = []
+        jobs: list[Job[Runs]] = []
         for experiments in self.batches():
             try:
                 job = self.job(experiments)
             except CalqueError as error:
-                self.lose([each.key for each in experiments], error, unreadable=True)
+                self.lose(*(LostRun(experiment.key, error, unreadable=True) for experiment in experiments))
                 yield
                 continue
             batches[job.name] = experiments
@@ -222,16 +225,16 @@ class _Work:
                 self.time_left.at_once = event.at_once
                 seeds = tuple(key.seed for key in keys)
                 self.tell(RunStarted(keys[0].method, keys[0].pair, seeds, self.time_left.progress()))
-            elif isinstance(event, JobUnreadable):
-                self.lose(keys, event.error, unreadable=True)
-                yield
+                continue
+            if isinstance(event, JobUnreadable):
+                self.lose(*(LostRun(key, event.error, unreadable=True) for key in keys))
             elif isinstance(event, JobLost):
                 self.tell(RunBroken(keys[0], event.error, event.again))
-                if not event.again:
-                    self.lose(keys, event.error)
-                    yield
+                self.lose(*(LostRun(key, event.error) for key in keys if not event.again))
             else:
-                yield from self.keep(event.result, keys)
+                for run in event.result:
+                    self.keep(run, keys)
+            yield
 
     def batches(self) -> Iterator[list[Experiment]]:
         """What is left: one run each, or all seeds of a method on a pair where a GPU can run them together.
@@ -249,11 +252,11 @@ class _Work:
                     continue
             yield from ([experiment] for experiment in experiments)
 
-    def job(self, experiments: Sequence[Experiment]) -> Job[BatchResult]:
+    def job(self, experiments: Sequence[Experiment]) -> Job[Runs]:
         """The job that makes a batch, with its gold data; CalqueError if what it learns from cannot be read."""
         first = experiments[0]
         device, resources = _place(self.plan, first, self.options, self.gpus)
-        batch = Batch(
+        batch = SeedBatch(
             {experiment.key.seed: tuple(self.judges(experiment)) for experiment in experiments},
             first.recipe,
             device,
@@ -284,30 +287,27 @@ class _Work:
             provenance = Provenance(self.settings_of(each), self.inputs(each), versions=self.versions)
             yield Judges(each.key, provenance, lexicons, similarities, errors)
 
-    def keep(self, result: BatchResult, asked: Sequence[ExperimentKey]) -> Iterator[None]:
-        """Keep the runs that a batch has made."""
-        for run in result.runs:
-            if self.plan.save and "run" not in run.score.errors and not self.is_saved(run.key):
-                raise SettingsError(
-                    f"{self.folder_of(run.key)}: was saved by a worker, but is not to be seen from here; "
-                    "put the output where every node sees it, or leave save = true out of the plan"
-                )
-            self.store.put(run)
-            if run.key in asked:
-                self.runs[run.key] = run
-                self.time_left.finish(run)
-                self.tell(RunEnded(run, self.time_left.progress()))
-                yield
-        for key, reason in result.unsaved:
-            self.lose([key], RunError(reason), unreadable=True)
-            yield
-        for key, error in result.broken:
-            self.tell(RunBroken(key, error))
-            self.lose([key], error)
-            yield
+    def keep(self, run: FinishedRun | LostRun, asked: Sequence[ExperimentKey]) -> None:
+        """Keep a run that a worker has made."""
+        if isinstance(run, LostRun):
+            if not run.unreadable:
+                self.tell(RunBroken(run.key, run.error))
+            self.lose(run)
+            return
+        if self.plan.save and "run" not in run.score.errors and not self.is_saved(run.key):
+            raise SettingsError(
+                f"{self.folder_of(run.key)}: was saved by a worker, but is not to be seen from here; "
+                "put the output where every node sees it, or leave save = true out of the plan"
+            )
+        self.store.put(run)
+        if run.key in asked:
+            self.runs[run.key] = run
+            self.time_left.finish(run)
+            self.tell(RunEnded(run, self.time_left.progress()))
 
-    def lose(self, keys: Sequence[ExperimentKey], error: Exception, unreadable: bool = False) -> None:
-        """Note that there is no run, and why; a file that cannot be read is reported once."""
-        if unreadable:
-            self.note(str(error))
-        self.lost |= dict.fromkeys(keys, LostRun(error, unreadable))
+    def lose(self, *lost: LostRun) -> None:
+        """Note that there are no runs, and why; a file that cannot be read is reported once."""
+        for run in lost:
+            if run.unreadable:
+                self.note(str(run))
+            self.lost[run.key] = run

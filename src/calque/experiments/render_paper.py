@@ -14,25 +14,8 @@ from calque.experiments.wording import LEGEND, beside, csv_text, groups, markdow
 from calque.recipes.running import versions
 
 KS = (1, 5, 10)
-COLUMNS = (
-    "table",
-    "vectors",
-    "lexicon",
-    "category",
-    "in_paper",
-    "method",
-    "direction",
-    "retrieval",
-    "mean",
-    "deviation",
-    "n",
-    "failed",
-    "pending",
-    "paper",
-    "mean_at_5",
-    "mean_at_10",
-    "asked",
-)
+NAMES = ["table", "vectors", "lexicon", "category", "in_paper", "method", "direction", "retrieval"]
+FIGURES = ["mean", "deviation", "n", "failed", "pending", "paper", "mean_at_5", "mean_at_10", "asked"]
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -122,7 +105,7 @@ def _timings(report: Report) -> list[str]:
     timings = report.timings()
     if not timings:
         return []
-    rows = [[each.method, f"{each.seconds:.1f}", str(each.runs), "; ".join(each.devices)] for each in timings]
+    rows = [[method, f"{seconds:.1f}", str(runs), devices] for method, seconds, runs, devices in timings]
     wrong, asked = report.disagreements()
     verdict = (
         "Seconds are those of both directions at once for unsupervised methods, their verdict included. That verdict, "
@@ -179,7 +162,7 @@ def paper_csv(report: Report) -> str:
         for direction in block.directions
         for retrieval in (RETRIEVALS if report.task == "translation" else ("nn",))
     )
-    return csv_text(COLUMNS, rows)
+    return csv_text(NAMES + FIGURES, rows)
 
 
 def _csv_row(report: Report, entrant: Entrant, direction: str, retrieval: str) -> dict[str, Any]:

@@ -11,37 +11,17 @@ from calque.experiments.results import RETRIEVALS
 from calque.experiments.wording import csv_text, figure, markdown_row, rounded
 from calque.recipes.running import versions
 
-COLUMNS = (
-    "direction",
-    "source",
-    "target",
-    "recipe",
-    "retrieval",
-    "mean",
-    "deviation",
-    "n",
-    "asked",
-    "missing",
+COLUMNS = [
+    *["direction", "source", "target", "recipe", "retrieval", "mean", "deviation", "n", "asked", "missing"],
     *VERDICTS,
-    "finished",
-    "seeds",
-    "error",
-    "seconds",
-)
+    *["finished", "seeds", "error", "seconds"],
+]
 
 
 def sweep_rows(report: Report) -> Iterator[list[str]]:
     """The rows in words, with the names of the columns first."""
-    yield [
-        "direction",
-        "recipe",
-        f"accuracy@1, {report.plan.retrieval}",
-        "asked",
-        "not asked",
-        "verdicts",
-        "seeds",
-        "seconds",
-    ]
+    accuracy = f"accuracy@1, {report.plan.retrieval}"
+    yield ["direction", "recipe", accuracy, "asked", "not asked", "verdicts", "seeds", "seconds"]
     for way, recipe, cell in report.rows():
         accuracy = "…" if cell.pending and not cell.errors else "-"
         asked = ["-", "-"]

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 from calque.experiments.paper_tables import Block, Task
 from calque.experiments.plan import Entrant, ExperimentPlan, LanguagePair
-from calque.experiments.results import ExperimentKey, FinishedRun
+from calque.experiments.results import ExperimentKey, FinishedRun, LostRun
 from calque.experiments.worker import machine
 from calque.recipes.running import versions
 
@@ -31,18 +31,6 @@ class Measure:
     retrieval: str = "nn"
     """nn or csls; without meaning for similarity."""
     k: int = 1
-
-
-@dataclass(frozen=True)
-class LostRun:
-    """Why a run is not there."""
-
-    error: Exception
-    unreadable: bool
-    """Whether a file is the reason."""
-
-    def __str__(self) -> str:
-        return str(self.error) if self.unreadable else f"broke off: {self.error}"
 
 
 @dataclass(frozen=True)
@@ -89,17 +77,6 @@ class Cell:
     def deviation(self) -> float | None:
         """Of the sample; None for a single value."""
         return stdev(self.values) if len(self.values) > 1 else None
-
-
-@dataclass(frozen=True)
-class Timing:
-    """How long a method took."""
-
-    method: str
-    seconds: float
-    """To align, on average."""
-    runs: int
-    devices: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -226,15 +203,14 @@ class Report:
         """Finished runs without some score, and why."""
         return [(run, line) for run in self.runs.values() for line in dict.fromkeys(run.score.errors.values())]
 
-    def timings(self) -> list[Timing]:
-        """How long the methods took, in the order of the table."""
+    def timings(self) -> list[tuple[str, float, int, str]]:
+        """For each method that has runs: its label, the mean seconds to align, how many runs, and on which devices."""
         timings = []
         for entrant in self.entrants:
-            runs = [run for run in self.runs.values() if run.key.method == entrant.name]
+            runs = [run.provenance for run in self.runs.values() if run.key.method == entrant.name]
             if runs:
-                devices = tuple(sorted({run.provenance.device for run in runs} - {""}))
-                seconds = fmean(run.provenance.seconds for run in runs)
-                timings.append(Timing(entrant.label, seconds, len(runs), devices))
+                devices = "; ".join(sorted({run.device for run in runs} - {""}))
+                timings.append((entrant.label, fmean(run.seconds for run in runs), len(runs), devices))
         return timings
 
     def coverage(self, direction: str) -> tuple[float, float]:

@@ -121,6 +121,19 @@ class FinishedRun:
         return {"format": 1, **key, **judged, **asdict(self.provenance)}
 
 
+@dataclass(frozen=True)
+class LostRun:
+    """A run that was tried and is not there."""
+
+    key: ExperimentKey
+    error: Exception
+    unreadable: bool = False
+    """Whether a file is the reason: one that cannot be read, or cannot be written."""
+
+    def __str__(self) -> str:
+        return str(self.error) if self.unreadable else f"broke off: {self.error}"
+
+
 def read_run(value: Any) -> FinishedRun:
     """The run in a JSON value; KeyError, TypeError or ValueError if it is damaged."""
     if value["format"] != 1:

@@ -17,7 +17,7 @@ from calque.evaluate import DirectionScore, SimilarityScore, score_similarity, s
 from calque.evaluate.similarity import Judged
 from calque.experiments.gold import WordPairs
 from calque.experiments.jobs import Watch, cores
-from calque.experiments.results import RETRIEVALS, ExperimentKey, FinishedRun, Provenance, Score, failed_score
+from calque.experiments.results import RETRIEVALS, ExperimentKey, FinishedRun, LostRun, Provenance, Score, failed_score
 from calque.recipes import Recipe
 from calque.runs.alignment import Alignment
 
@@ -48,7 +48,7 @@ class Judges:
 
 
 @dataclass(frozen=True)
-class Batch:
+class SeedBatch:
     """Everything that a worker must know: seeds of one method on one pair."""
 
     judges: Mapping[int, tuple[Judges, ...]]
@@ -63,18 +63,7 @@ class Batch:
     """By seed, where the run is saved."""
 
 
-@dataclass(frozen=True)
-class BatchResult:
-    """What came out of a batch."""
-
-    runs: tuple[FinishedRun, ...] = ()
-    unsaved: tuple[tuple[ExperimentKey, str], ...] = ()
-    """Runs that could not be saved, and why."""
-    broken: tuple[tuple[ExperimentKey, Exception], ...] = ()
-    """Runs that were lost by no fault of the method, and why."""
-
-
-def make_runs(batch: Batch, spaces: Sequence[Space], watch: Watch) -> BatchResult:
+def make_runs(batch: SeedBatch, spaces: Sequence[Space], watch: Watch) -> list[FinishedRun | LostRun]:
     """The runs of a batch. If it fails as a whole, its seeds are tried one by one. No runs once asked to stop."""
     began, seeds = time.monotonic(), list(batch.judges)
     options: dict[str, Any] = {"device": batch.device, "listen": watch.listen, "stopped": watch.stopped}
@@ -91,38 +80,37 @@ def make_runs(batch: Batch, spaces: Sequence[Space], watch: Watch) -> BatchResul
         if not isinstance(error, METHOD_FAILURES):
             raise
         seconds = round(time.monotonic() - began, 3)
-        runs = (
+        return [
             FinishedRun(judges.key, failed_score(error), replace(judges.provenance, seconds=seconds))
             for judges in batch.judges[seeds[0]]
-        )
-        return BatchResult(tuple(runs))
+        ]
     if watch.stopped():
-        return BatchResult()
-    seconds = (time.monotonic() - began) / len(seeds)
-    results = [_judged(batch, seed, alignment, seconds) for seed, alignment in zip(seeds, alignments, strict=True)]
-    return _joined(results)
+        return []
+    seconds = round((time.monotonic() - began) / len(seeds), 3)
+    judged = (_judged(batch, seed, alignment, seconds) for seed, alignment in zip(seeds, alignments, strict=True))
+    return [run for runs in judged for run in runs]
 
 
-def _one_by_one(batch: Batch, spaces: Sequence[Space], watch: Watch) -> BatchResult:
-    results = []
+def _one_by_one(batch: SeedBatch, spaces: Sequence[Space], watch: Watch) -> list[FinishedRun | LostRun]:
+    runs: list[FinishedRun | LostRun] = []
     for seed, judges in batch.judges.items():
         try:
-            results.append(make_runs(replace(batch, judges={seed: judges}), spaces, watch))
+            runs += make_runs(replace(batch, judges={seed: judges}), spaces, watch)
         except Exception as error:
-            results.append(BatchResult(broken=((judges[-1].key, error),)))
-    return _joined(results)
+            runs.append(LostRun(judges[-1].key, error))
+    return runs
 
 
-def _judged(batch: Batch, seed: int, alignment: Alignment, seconds: float) -> BatchResult:
+def _judged(batch: SeedBatch, seed: int, alignment: Alignment, seconds: float) -> list[FinishedRun | LostRun]:
     """A run for each lexicon that judges the alignment, which is saved if that is wanted."""
-    runs: list[FinishedRun] = []
+    runs: list[FinishedRun | LostRun] = []
     for judges in batch.judges[seed]:
         began = time.monotonic()
         score = judge(judges, alignment)
         provenance = replace(
             judges.provenance,
             verdict=str(alignment.verdict),
-            seconds=round(seconds, 3),
+            seconds=seconds,
             scoring=round(time.monotonic() - began, 3),
             together=len(batch.judges),
             device=machine(alignment.record.device),
@@ -133,16 +121,8 @@ def _judged(batch: Batch, seed: int, alignment: Alignment, seconds: float) -> Ba
         try:
             alignment.save(batch.folders[seed], overwrite=True)
         except RunError as error:
-            return BatchResult(unsaved=tuple((run.key, str(error)) for run in runs))
-    return BatchResult(tuple(runs))
-
-
-def _joined(results: Sequence[BatchResult]) -> BatchResult:
-    return BatchResult(
-        tuple(run for result in results for run in result.runs),
-        tuple(run for result in results for run in result.unsaved),
-        tuple(run for result in results for run in result.broken),
-    )
+            return [LostRun(run.key, error, unreadable=True) for run in runs]
+    return runs
 
 
 def judge(judges: Judges, alignment: Alignment) -> Score:

@@ -34,7 +34,7 @@ def pauses() -> list[float]:
 
 
 def file_of(url: str, path: str = "vectors/some.vec", **known: Any) -> DataFile:
-    return DataFile(path, ("lex-z",), SOURCE, "MIT", url, **known)
+    return DataFile(path, ("lex-z",), "MIT", url, source=SOURCE, **known)
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ class TestAKilledProcess:
         publisher.pages["/a"] = Page(CONTENT, gate=gate)
         code = (
             "import sys; from pathlib import Path; from calque.experiments.sources import *; "
-            "file = DataFile('vectors/some.vec', ('t',), Source('s', 'p', 'l'), 'l', sys.argv[1]); "
+            "file = DataFile('vectors/some.vec', ('t',), 'l', sys.argv[1], source=Source('s', 'p', 'l')); "
             "list(fetch([file], FetchOptions(Path(sys.argv[2]), Patience(block=100))))"
         )
         process = subprocess.Popen([sys.executable, "-c", code, publisher.address("/a"), folder])

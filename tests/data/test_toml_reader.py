@@ -7,8 +7,8 @@ from typing import Literal
 
 import pytest
 
+from calque.data.toml_reader import into, read_toml
 from calque.errors import SettingsError
-from calque.recipes.toml_reader import into, read_toml
 
 
 @dataclass(frozen=True)
