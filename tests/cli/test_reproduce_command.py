@@ -218,12 +218,12 @@ class TestWatching:
 
         command = Reproduce(table="lex-z", data=data, output=tmp_path / "out")
         console = Console(force_terminal=True, width=120, record=True, file=io.StringIO())
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
         with Bars(*columns, console=console, auto_refresh=False) as bars:
             board = watching.Board(command, bars, "lex-z")
             board.hear(RunStarted("paper", "es-en", (0, 1), Progress(3, 8, 120.0, 0)))
             board.listen(Step("search", 4, 16))
-            told = [(task.description, task.completed, task.total, task.fields["told"]) for task in bars.tasks]
+            told = [(task.description, task.completed, task.total, task.fields["text"]) for task in bars.tasks]
             key = ExperimentKey("es-en", "paper", 0, "we-z", "muse")
             board.hear(
                 RunEnded(

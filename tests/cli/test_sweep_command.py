@@ -198,7 +198,7 @@ def test_the_board_says_how_many_run_beside_each_other(tmp_path: Path) -> None:
 
     command = Sweep(plan=tmp_path / "plan.toml", output=tmp_path / "out")
     console = Console(force_terminal=True, width=140, record=True, file=io.StringIO())
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
     with Bars(*columns, console=console, auto_refresh=False) as bars:
         board = watching.Board(command, bars, "plan.toml", "csls")
 
@@ -218,7 +218,7 @@ def test_the_board_says_how_many_run_beside_each_other(tmp_path: Path) -> None:
         board.hear(Note("a note"))
         board.hear(RunStarted("default", "es-en", (3,), Progress(1, 4, 90.0, 0)))
         assert described() == "default es-en seed 3 and 1 more"
-        assert (bars.tasks[0].description, bars.tasks[0].fields["told"]) == (
+        assert (bars.tasks[0].description, bars.tasks[0].fields["text"]) == (
             "plan.toml",
             "1 of 4; about 2 min left",
         )

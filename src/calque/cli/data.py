@@ -178,7 +178,7 @@ def _print_json(command: Data, catalogue: Catalogue, states: Sequence[FileState]
         "data": str(command.data),
         "tables": {name: catalogue.tables[name] for name in catalogue.chosen(command.table)},
         "files": [_as_json(state, errors.get(state.file.path, "")) for state in states],
-        "not to be had": [{"name": each.name, "tables": each.tables, "reason": each.reason} for each in absent],
+        "not to be had": [{"name": file.name, "tables": file.tables, "reason": file.reason} for file in absent],
     }
     print(json.dumps(value, ensure_ascii=True))
 

@@ -68,8 +68,8 @@ class Board(Watcher):
         super().__init__(command, retrieval)
         self.progress, self.listen = progress, self.step
         self.running: set[tuple[str, str, int]] = set()
-        self.table = progress.add_task(title, total=None, told="")
-        self.run = progress.add_task("", total=None, told="", visible=False)
+        self.table = progress.add_task(title, total=None, text="")
+        self.run = progress.add_task("", total=None, text="", visible=False)
 
     def say(self, line: str) -> None:
         """Print a line above the bars."""
@@ -80,9 +80,9 @@ class Board(Watcher):
         self.running |= {(event.method, event.pair, seed) for seed in event.seeds}
         progress, more = event.progress, len(self.running) - len(event.seeds)
         text = f"{progress.done} of {progress.total}{time_left(progress)}"
-        self.progress.update(self.table, completed=progress.done, total=progress.total, told=text)
+        self.progress.update(self.table, completed=progress.done, total=progress.total, text=text)
         description = running(event) + (f" and {more} more" if more else "")
-        self.progress.reset(self.run, total=None, description=description, told="", visible=True)
+        self.progress.reset(self.run, total=None, description=description, text="", visible=True)
 
     def ended(self, event: RunEnded) -> None:
         """One run less is running."""
@@ -97,7 +97,7 @@ class Board(Watcher):
     def step(self, step: Step) -> None:
         """Show a step of the newest run."""
         text = f"{live.STAGES.get(step.stage, step.stage)} {step.number} of {step.total}"
-        self.progress.update(self.run, completed=step.number, total=step.total, told=text)
+        self.progress.update(self.run, completed=step.number, total=step.total, text=text)
 
     def _forget(self, key: ExperimentKey) -> None:
         self.running.discard((key.method, key.pair, key.seed))
@@ -113,7 +113,7 @@ def watching(command: Common, title: str, retrieval: str = "nn") -> Iterator[Wat
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         yield Board(command, bars, title, retrieval)
 

@@ -67,7 +67,7 @@ def run_plan(
     A finished run is never repeated. Nothing is written if the plan cannot be carried out at all. A run that is lost,
     or whose files cannot be read, does not stop the others.
     """
-    most_cpus = max((each.resources.cpus for each in plan.experiments if each.resources), default=1)
+    most_cpus = max((run.resources.cpus for run in plan.experiments if run.resources), default=1)
     with choose_backend(options, most_cpus, Watch(listen, stopped)) as (backend, gpus):
         for experiment in plan.experiments:
             _place(plan, experiment, options, gpus)
@@ -241,8 +241,8 @@ class _Work:
 
         Elsewhere a batch saves nothing, and a kill would lose all of it.
         """
-        left = [each for each in in_tiles(self.plan.experiments, self.options.hold) if each.key not in self.runs]
-        for _, group in groupby(left, key=lambda each: (each.key.method, each.key.pair)):
+        left = [run for run in in_tiles(self.plan.experiments, self.options.hold) if run.key not in self.runs]
+        for _, group in groupby(left, key=lambda run: (run.key.method, run.key.pair)):
             experiments = list(group)
             kind = recipes.METHODS.get(experiments[0].recipe.method)
             if self.plan.together and kind is not None and kind.together is not None and not kind.supervised:
@@ -263,29 +263,32 @@ class _Work:
             self.engine,
             None if first.training is None else self.gold.word_pairs(first.training),
             first.judged,
-            {each.key.seed: self.folder_of(each.key) for each in experiments if self.plan.save},
+            {run.key.seed: self.folder_of(run.key) for run in experiments if self.plan.save},
         )
-        name = " ".join(experiment.key.stem for experiment in experiments)
-        name = first.key.name if len(experiments) == 1 else name
-        return Job(name, partial(make_runs, batch), first.spaces, resources)
+        return Job(
+            " ".join(experiment.key.name for experiment in experiments),
+            partial(make_runs, batch),
+            first.spaces,
+            resources,
+        )
 
     def judges(self, experiment: Experiment) -> Iterator[Judges]:
         """The other lexicons that have not judged this alignment yet, then its own."""
         siblings = [sibling for sibling in experiment.siblings if self.finished(sibling) is None]
-        for each in (*siblings, experiment):
+        for judged in (*siblings, experiment):
             lexicons: dict[str, WordPairs] = {}
             similarities, errors = None, dict[str, str]()
             try:
-                lexicons = {direction: self.gold.word_pairs(file) for direction, file in each.lexicons.items()}
+                lexicons = {direction: self.gold.word_pairs(file) for direction, file in judged.lexicons.items()}
             except LexiconError as error:
-                errors = dict.fromkeys(each.lexicons, str(error))
-            if each.similarity is not None:
+                errors = dict.fromkeys(judged.lexicons, str(error))
+            if judged.similarity is not None:
                 try:
-                    similarities = self.gold.similarities(each.similarity)
+                    similarities = self.gold.similarities(judged.similarity)
                 except LexiconError as error:
                     errors["similarity"] = str(error)
-            provenance = Provenance(self.settings_of(each), self.inputs(each), versions=self.versions)
-            yield Judges(each.key, provenance, lexicons, similarities, errors)
+            provenance = Provenance(self.settings_of(judged), self.inputs(judged), versions=self.versions)
+            yield Judges(judged.key, provenance, lexicons, similarities, errors)
 
     def keep(self, run: FinishedRun | LostRun, asked: Sequence[ExperimentKey]) -> None:
         """Keep a run that a worker has made."""

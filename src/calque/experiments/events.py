@@ -88,8 +88,8 @@ class TimeLeft:
 
     def progress(self) -> Progress:
         """Done, total, and what is expected for the rest."""
-        left, known, seconds = sum(self.left.values()), 0, 0.0
+        left, expected, seconds = sum(self.left.values()), 0, 0.0
         for method, (runs, taken) in self.taken.items():
-            known += self.left[method]
+            expected += self.left[method]
             seconds += self.left[method] * taken / runs
-        return Progress(self.total - left, self.total, seconds / self.at_once, left - known)
+        return Progress(self.total - left, self.total, seconds / self.at_once, left - expected)

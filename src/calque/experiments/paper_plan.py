@@ -223,7 +223,7 @@ def _experiments(
         recipe = replace(recipe, name=entrant.name, settings=settings)
     request, table, supervised = paper.request, paper.table, entrant.supervised
     directions = [direction for pair in pairs for direction in table.directions(pair)]
-    columns = {each.pair: each for each in (paper.column(supervised, way) for way in directions)}
+    columns = {files.pair: files for files in (paper.column(supervised, way) for way in directions)}
     experiments = []
     for files in columns.values():
         if files.missing(table, supervised):

@@ -114,10 +114,10 @@ VARIANTS = (
 def entrants_of(table: str, names: Sequence[str] | None = None) -> tuple[Entrant, ...]:
     """The methods of these names, in the order of the table; all methods without names."""
     entrants = VARIANTS if table == "ablation" else METHODS
-    known = [entrant.name for entrant in entrants]
+    choices = [entrant.name for entrant in entrants]
     for name in names or ():
-        if name not in known:
-            raise SettingsError(f"{table} has no method called {name!r}; there are: {', '.join(known)}")
+        if name not in choices:
+            raise SettingsError(f"{table} has no method called {name!r}; there are: {', '.join(choices)}")
     return tuple(entrant for entrant in entrants if names is None or entrant.name in names)
 
 
