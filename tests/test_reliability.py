@@ -9,7 +9,7 @@ import torch
 
 import calque
 from calque.data.space import Space
-from calque.linear.maps import nearest_orthogonal
+from calque.linear.closed_forms import nearest_orthogonal
 from calque.runs.alignment import Alignment
 
 WORDS, DIMENSION = 1500, 30

@@ -1,14 +1,14 @@
-"""What a user can cause. Each message says where, what was found, what was expected and what to do, in one line."""
+"""Errors that a user can cause. Each message says in one line where, what was found, what was expected, what to do."""
 
 from __future__ import annotations
 
 
 class CalqueError(Exception):
-    """Anything wrong with what calque was given. The command prints it as one line and exits with 2."""
+    """Something is wrong with the input. The command prints the message on one line and exits with 2."""
 
 
 class SpaceError(CalqueError):
-    """Words and vectors that do not make a space."""
+    """Words and vectors that make no space."""
 
 
 class FormatError(CalqueError):
@@ -28,7 +28,7 @@ class RunError(CalqueError):
 
 
 class UnknownWordError(CalqueError):
-    """A word that is not in the vocabulary asked."""
+    """A word that is not in the vocabulary."""
 
 
 class MissingExtraError(CalqueError):
@@ -39,8 +39,8 @@ class MissingExtraError(CalqueError):
 
 
 class DataWarning(UserWarning):
-    """Something in the data was mended or left out, and the result goes on without it."""
+    """Something in the data was mended or left out; the work goes on without it."""
 
 
 class CacheWarning(UserWarning):
-    """The cache of read files could not be used; the result is the same, only slower to come."""
+    """The cache of read files could not be used; the result is the same, but takes longer."""

@@ -1,4 +1,4 @@
-"""How long work reports itself: one event a step, to whoever listens."""
+"""How long-running work reports its progress: one event a step, to a listener."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Step:
     number: int
     """Counted from 1."""
     total: int
-    """How many there are at most."""
+    """The largest number of steps that there can be."""
     values: Mapping[str, float | str | tuple[float, ...]] = field(default_factory=dict)
-    """What was measured or chosen: cost, the costs on the way there, pairs, kind of start…"""
+    """What was measured or chosen: cost, the costs so far, pairs, kind of start…"""
 
 
 Listen = Callable[[Step], None]
-"""What is told of every step: a progress bar, a log, a list in a test."""
+"""Called with every step: a progress bar, a log, a list in a test."""
 
 
 def quiet(step: Step) -> None:
-    """Listens to nothing."""
+    """The listener that does nothing."""
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """The answer to "stop?" when nobody can ask for it."""
     return False

@@ -13,8 +13,8 @@ CHAINS = [(), *((step,) for step in STEPS), ("unit", "center", "unit"), ("iterat
 def draw(count: int = 40, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     """Vectors far from centred, and with a scale of its own for every dimension."""
     generator = torch.Generator().manual_seed(seed)
-    made = torch.randn(count, 5, generator=generator, dtype=torch.float64)
-    return (made * torch.tensor([1.0, 5.0, 0.1, 2.0, 3.0]) + torch.tensor([0.5, -3.0, 1.0, 0.0, 2.0])).to(dtype)
+    vectors = torch.randn(count, 5, generator=generator, dtype=torch.float64)
+    return (vectors * torch.tensor([1.0, 5.0, 0.1, 2.0, 3.0]) + torch.tensor([0.5, -3.0, 1.0, 0.0, 2.0])).to(dtype)
 
 
 @pytest.mark.parametrize("names", CHAINS)
@@ -51,17 +51,17 @@ def test_more_than_ten_steps_come_back_in_order():
 
 def test_unit_keeps_directions_and_makes_lengths_one():
     vectors = draw()
-    made = unit(vectors)
-    assert torch.allclose(made.norm(dim=1), torch.ones(40, dtype=torch.float64), atol=1e-14)
-    assert torch.allclose((made * vectors).sum(dim=1), vectors.norm(dim=1), atol=1e-12)
+    unit_vectors = unit(vectors)
+    assert torch.allclose(unit_vectors.norm(dim=1), torch.ones(40, dtype=torch.float64), atol=1e-14)
+    assert torch.allclose((unit_vectors * vectors).sum(dim=1), vectors.norm(dim=1), atol=1e-12)
 
 
 def test_a_row_of_zeros_stays_a_row_of_zeros():
     vectors = draw()
     vectors[3] = 0
-    made = unit(vectors)
-    assert made[3].tolist() == [0.0] * 5
-    assert torch.equal(made[4:], unit(vectors[4:]))
+    unit_vectors = unit(vectors)
+    assert unit_vectors[3].tolist() == [0.0] * 5
+    assert torch.equal(unit_vectors[4:], unit(vectors[4:]))
 
 
 def test_unit_follows_the_last_dimension_of_a_batch():

@@ -44,9 +44,9 @@ def test_an_unknown_word_is_named_with_the_space():
 
 def test_subwords_make_vectors_of_unseen_words_and_of_those_alone():
     space = Space(WORDS, VECTORS, subwords=Pieces())
-    made = space.lookup(["gato", "perrito"])
-    assert made.tolist() == [[3, 4], [7, 7]]
-    assert made.dtype == torch.float32
+    vectors = space.lookup(["gato", "perrito"])
+    assert vectors.tolist() == [[3, 4], [7, 7]]
+    assert vectors.dtype == torch.float32
     assert "perrito" not in space
 
 

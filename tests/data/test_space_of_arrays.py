@@ -12,7 +12,7 @@ WORDS = ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize(
-    "given",
+    "vectors",
     [
         ROWS[::-1][::-1],
         ROWS.astype(">f4"),
@@ -24,8 +24,8 @@ WORDS = ["a", "b", "c", "d"]
         torch.tensor(ROWS, dtype=torch.float64, requires_grad=True),
     ],
 )
-def test_any_array_of_real_numbers_makes_the_same_space(given):
-    assert torch.equal(Space.of(WORDS, given).vectors, torch.tensor(ROWS))
+def test_any_array_of_real_numbers_makes_the_same_space(vectors):
+    assert torch.equal(Space.of(WORDS, vectors).vectors, torch.tensor(ROWS))
 
 
 def test_rows_in_reverse_stay_in_reverse():
@@ -33,23 +33,23 @@ def test_rows_in_reverse_stay_in_reverse():
 
 
 @pytest.mark.parametrize(
-    "given", [None, ROWS + 1j, ROWS.astype(str), [[1, 2, 3], [4], [5], [6]], (each for each in ROWS)]
+    "vectors", [None, ROWS + 1j, ROWS.astype(str), [[1, 2, 3], [4], [5], [6]], (row for row in ROWS)]
 )
-def test_anything_else_is_refused_in_words(given):
+def test_anything_else_is_refused_in_words(vectors):
     with pytest.raises(SpaceError, match=r"es: vectors .*number"):
-        Space.of(WORDS, given, name="es")
+        Space.of(WORDS, vectors, name="es")
 
 
-@pytest.mark.parametrize("given", [torch.zeros(4, 3, dtype=torch.float64), ROWS])
-def test_a_space_is_not_made_of_another_type_unasked(given):
+@pytest.mark.parametrize("vectors", [torch.zeros(4, 3, dtype=torch.float64), ROWS])
+def test_a_space_is_not_made_of_another_type_unasked(vectors):
     with pytest.raises(SpaceError, match="float32"):
-        Space(tuple(WORDS), given)
+        Space(tuple(WORDS), vectors)
 
 
 def test_what_was_given_can_change_without_changing_the_space():
-    given = ROWS.copy()
-    space = Space.of(WORDS, given)
-    given[:] = 7
+    vectors = ROWS.copy()
+    space = Space.of(WORDS, vectors)
+    vectors[:] = 7
     assert torch.equal(space.vectors, torch.tensor(ROWS))
 
 

@@ -19,8 +19,8 @@ def normal(*size: int, seed: int) -> torch.Tensor:
 def network(before: int, *sizes: int) -> NetworkMap:
     ends = list(zip((before, *sizes[:-1]), sizes, strict=True))
     return NetworkMap(
-        tuple(normal(*each, seed=10 + place) for place, each in enumerate(ends)),
-        tuple(normal(each[1], seed=20 + place) for place, each in enumerate(ends)),
+        tuple(normal(*size, seed=10 + place) for place, size in enumerate(ends)),
+        tuple(normal(size[1], seed=20 + place) for place, size in enumerate(ends)),
     )
 
 
@@ -35,15 +35,15 @@ STEPS = [(), ("standardise",), ("unit", "center", "unit"), ("iterative",)]
 
 @pytest.mark.parametrize("kind", MAPS)
 def test_a_side_prepares_maps_and_makes_unit_length(kind):
-    vectors, made = normal(20, 4, seed=0), MAPS[kind]
+    vectors, map = normal(20, 4, seed=0), MAPS[kind]
     before, prepared = fit(vectors, ("standardise",))
-    expected = made.apply(prepared).numpy()
-    found = Side(before, made).apply(vectors).numpy()
-    np.testing.assert_allclose(found, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-5)
+    expected = map.apply(prepared).numpy()
+    mapped = Side(before, map).apply(vectors).numpy()
+    np.testing.assert_allclose(mapped, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", MAPS)
-@pytest.mark.parametrize("steps", STEPS, ids=lambda each: "-".join(each) or "none")
+@pytest.mark.parametrize("steps", STEPS, ids=lambda names: "-".join(names) or "none")
 def test_what_is_saved_is_the_side(kind, steps):
     vectors, fresh = normal(20, 4, seed=0), normal(5, 4, seed=2)
     side = Side(fit(vectors, steps)[0], MAPS[kind])
@@ -52,8 +52,8 @@ def test_what_is_saved_is_the_side(kind, steps):
     assert type(again.map) is type(side.map)
     assert again.map.inputs == 4
     assert torch.equal(again.apply(fresh), side.apply(fresh))
-    assert {name: each.tolist() for name, each in again.tensors().items()} == {
-        name: each.tolist() for name, each in saved.items()
+    assert {name: tensor.tolist() for name, tensor in again.tensors().items()} == {
+        name: tensor.tolist() for name, tensor in saved.items()
     }
 
 

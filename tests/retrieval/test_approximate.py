@@ -61,9 +61,9 @@ class TestIndex:
         index = approximate.build(InMemory(candidates.numpy()), penalty)
         whole = replace(index, probes=index.index.nlist)
         exact = neighbours(queries[:300], candidates, 10, find("csls"), penalty)
-        found = whole.neighbours(queries[:300], 10)
-        assert torch.equal(found.indices, exact.indices)
-        assert torch.allclose(found.scores, exact.scores, atol=1e-5)
+        approximate_best = whole.neighbours(queries[:300], 10)
+        assert torch.equal(approximate_best.indices, exact.indices)
+        assert torch.allclose(approximate_best.scores, exact.scores, atol=1e-5)
 
     def test_it_is_tuned_to_find_nearly_all_and_says_how_many(self, problem):
         queries, candidates, penalty = problem
@@ -98,7 +98,9 @@ class TestIndex:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     one, other = clustered(3000)
     side = Side(Preprocessing((None,)), LinearMap(torch.eye(20)))
-    spaces = [Space.of([f"{name}{row}" for row in range(3000)], each) for name, each in (("s", one), ("t", other))]
+    spaces = [
+        Space.of([f"{name}{row}" for row in range(3000)], vectors) for name, vectors in (("s", one), ("t", other))
+    ]
     folder = tmp_path_factory.mktemp("runs") / "run"
     Alignment.of((spaces[0], spaces[1]), (side, side), Verdict("aligned", ("why",), {}), Record()).save(folder)
     return folder
@@ -111,32 +113,32 @@ class TestCommand:
 
         def call(*arguments):
             capsys.readouterr()
-            return main([str(each) for each in arguments]), *capsys.readouterr()
+            return main([str(argument) for argument in arguments]), *capsys.readouterr()
 
         return call
 
     def test_nearly_the_exact_dictionary(self, calque, run):
         _, exact, _ = calque("lexicon", run, "--every")
-        code, found, told = calque("lexicon", run, "--every", "--approximate")
+        code, approximate_lines, messages = calque("lexicon", run, "--every", "--approximate")
         assert code == 0
-        pairs = [{tuple(line.split("\t")[:2]) for line in each.splitlines()} for each in (exact, found)]
+        pairs = [{tuple(line.split("\t")[:2]) for line in lines.splitlines()} for lines in (exact, approximate_lines)]
         assert len(pairs[0]) == len(pairs[1]) == 3000
         assert len(pairs[0] & pairs[1]) > 0.97 * 3000
-        assert told.count("recall@1") == 2
+        assert messages.count("recall@1") == 2
 
     def test_json_has_the_recall_of_both_ways(self, calque, run, tmp_path):
         import json
 
         _, out, _ = calque("lexicon", run, "--approximate", "--json", "-o", tmp_path / "out.tsv")
-        told = json.loads(out)["approximate"]
+        recalls = json.loads(out)["approximate"]
         for way in ("there", "back"):
-            assert told[way]["recall"] == told[way]["right"] / told[way]["sampled"] > 0.97
-            assert told[way]["sampled"] == 1000
+            assert recalls[way]["recall"] == recalls[way]["right"] / recalls[way]["sampled"] > 0.97
+            assert recalls[way]["sampled"] == 1000
 
     def test_without_faiss_the_extra_is_named(self, calque, run, monkeypatch):
         monkeypatch.setitem(sys.modules, "faiss", None)
-        code, out, told = calque("lexicon", run, "--approximate")
+        code, out, messages = calque("lexicon", run, "--approximate")
         assert (code, out) == (2, "")
-        assert told == "calque: an approximate search needs the package 'faiss': pip install 'calque[faiss]'\n"
+        assert messages == "calque: an approximate search needs the package 'faiss': pip install 'calque[faiss]'\n"
         with pytest.raises(MissingExtraError):
             approximate.build(InMemory(np.ones((2, 2), np.float32)), torch.zeros(2))

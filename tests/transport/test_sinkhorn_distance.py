@@ -29,15 +29,15 @@ def gradient_of(distance: torch.Tensor, cost: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("gradient", ["iterations", "fixed-point"])
 def test_it_is_the_distance_of_the_plan(problem, gradient):
     cost, rows, columns = problem
-    found = sinkhorn_distance(cost, rows, columns, SETTINGS, gradient)
-    assert torch.allclose(found, sinkhorn(cost, rows, columns, SETTINGS).distance, atol=1e-12)
+    distance = sinkhorn_distance(cost, rows, columns, SETTINGS, gradient)
+    assert torch.allclose(distance, sinkhorn(cost, rows, columns, SETTINGS).distance, atol=1e-12)
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 20])
 def test_the_gradient_through_the_iterations_is_that_of_finite_differences(problem, iterations):
     cost, rows, columns = problem
     settings = SinkhornSettings(10.0, iterations)
-    assert torch.autograd.gradcheck(lambda each: sinkhorn_distance(each, rows, columns, settings), (cost,), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda cost: sinkhorn_distance(cost, rows, columns, settings), (cost,), atol=1e-6)
 
 
 def test_the_gradient_through_the_iterations_is_that_of_automatic_differentiation(problem):
@@ -61,8 +61,8 @@ def test_both_gradients_agree_to_four_digits_in_single_precision():
     weights = uniform(200, cost)
     settings = SinkhornSettings(10.0, 300)
     one, other = (
-        gradient_of(sinkhorn_distance(cost, weights, weights, settings, each), cost)
-        for each in ("iterations", "fixed-point")
+        gradient_of(sinkhorn_distance(cost, weights, weights, settings, gradient), cost)
+        for gradient in ("iterations", "fixed-point")
     )
     assert float((one - other).norm() / one.norm()) < 1e-4
 
@@ -80,8 +80,8 @@ def test_a_batch_is_its_members(problem, gradient):
 def test_adding_to_all_costs_moves_the_distance_as_much(problem, gradient):
     """The plan does not change, and its mass is one: the entries of the gradient sum to one."""
     cost, rows, columns = problem
-    found = gradient_of(sinkhorn_distance(cost, rows, columns, CONVERGED, gradient), cost)
-    assert torch.allclose(found.sum(dim=(1, 2)), torch.ones(2, dtype=torch.float64), atol=1e-9)
+    slopes = gradient_of(sinkhorn_distance(cost, rows, columns, CONVERGED, gradient), cost)
+    assert torch.allclose(slopes.sum(dim=(1, 2)), torch.ones(2, dtype=torch.float64), atol=1e-9)
 
 
 @pytest.mark.parametrize("gradient", ["iterations", "fixed-point"])
@@ -91,9 +91,9 @@ def test_vectors_that_coincide_leave_no_hole_in_the_gradient(gradient, sharpness
     source = unit(torch.randn(30, 5, generator=torch.Generator().manual_seed(2))).requires_grad_()
     cost = sqrt_cosine_cost(source, source.detach().flip(0))
     distance = sinkhorn_distance(cost, uniform(30, cost), uniform(30, cost), SinkhornSettings(sharpness, 50), gradient)
-    (found,) = torch.autograd.grad(distance, source)
+    (slopes,) = torch.autograd.grad(distance, source)
     assert bool(distance.isfinite())
-    assert bool(found.isfinite().all())
+    assert bool(slopes.isfinite().all())
 
 
 @pytest.mark.parametrize("gradient", ["iterations", "fixed-point"])
@@ -102,11 +102,11 @@ def test_a_word_of_no_weight_has_no_part_in_it(gradient):
     cost = torch.rand(6, 7, generator=generator, dtype=torch.float64).requires_grad_()
     rows = torch.tensor([0.0, 0.2, 0.2, 0.2, 0.2, 0.2], dtype=torch.float64)
     columns = torch.full((7,), 1 / 7, dtype=torch.float64)
-    found = gradient_of(sinkhorn_distance(cost, rows, columns, CONVERGED, gradient), cost)
+    slopes = gradient_of(sinkhorn_distance(cost, rows, columns, CONVERGED, gradient), cost)
     without = cost.detach()[1:].requires_grad_()
     expected = gradient_of(sinkhorn_distance(without, rows[1:], columns, CONVERGED, gradient), without)
-    assert not found[0].any()
-    assert torch.allclose(found[1:], expected, atol=1e-9)
+    assert not slopes[0].any()
+    assert torch.allclose(slopes[1:], expected, atol=1e-9)
 
 
 def test_descending_the_gradient_carries_one_cloud_onto_the_other():

@@ -24,8 +24,8 @@ def directions(count: int, dimension: int, seed: int, dtype: torch.dtype = torch
 
 
 def weights(*size: int, seed: int) -> torch.Tensor:
-    made = torch.rand(*size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) + 0.05
-    return made / made.sum(dim=-1, keepdim=True)
+    weights = torch.rand(*size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) + 0.05
+    return weights / weights.sum(dim=-1, keepdim=True)
 
 
 @pytest.fixture
@@ -39,10 +39,10 @@ def problem() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 def test_the_plan_and_its_distance_are_those_of_pot(problem, domain, sharpness):
     cost, rows, columns = problem
     plan = sinkhorn(cost, rows, columns, SinkhornSettings(sharpness, 20_000, 1e-12, domain))
-    known = ot.sinkhorn(rows.numpy(), columns.numpy(), cost.numpy(), 1 / sharpness, numItermax=20_000, stopThr=1e-13)
+    expected = ot.sinkhorn(rows.numpy(), columns.numpy(), cost.numpy(), 1 / sharpness, numItermax=20_000, stopThr=1e-13)
     assert plan.converged
-    assert np.abs(plan.matrix.numpy() - known).max() < 1e-9
-    assert float(plan.distance) == pytest.approx((known * cost.numpy()).sum(), abs=1e-9)
+    assert np.abs(plan.matrix.numpy() - expected).max() < 1e-9
+    assert float(plan.distance) == pytest.approx((expected * cost.numpy()).sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -115,8 +115,8 @@ def test_columns_have_their_weights_and_rows_miss_theirs_by_the_error(seed, n, m
 def test_the_plan_is_the_kernel_scaled_by_its_potentials(problem, domain):
     cost, rows, columns = problem
     plan = sinkhorn(cost, rows, columns, SinkhornSettings(10.0, domain=domain))
-    known = torch.diag(plan.log_u.exp()) @ torch.exp(-10.0 * cost) @ torch.diag(plan.log_v.exp())
-    assert torch.allclose(plan.matrix, known, atol=1e-14)
+    expected = torch.diag(plan.log_u.exp()) @ torch.exp(-10.0 * cost) @ torch.diag(plan.log_v.exp())
+    assert torch.allclose(plan.matrix, expected, atol=1e-14)
     assert torch.allclose(plan.distance, (plan.matrix * cost).sum(), atol=1e-14)
 
 
@@ -143,12 +143,12 @@ def test_a_batch_is_one_after_another(domain):
     rows, columns = weights(3, 6, seed=1), weights(3, 5, seed=2)
     given_settings = SinkhornSettings(15.0, 7, domain=domain)
     together = sinkhorn(cost, rows, columns, given_settings)
-    alone = [sinkhorn(*each, given_settings) for each in zip(cost, rows, columns, strict=True)]
+    alone = [sinkhorn(*problem, given_settings) for problem in zip(cost, rows, columns, strict=True)]
     for field in ("matrix", "distance", "log_u", "log_v"):
         assert torch.allclose(
-            getattr(together, field), torch.stack([getattr(each, field) for each in alone]), atol=1e-12
+            getattr(together, field), torch.stack([getattr(plan, field) for plan in alone]), atol=1e-12
         )
-    assert together.error == pytest.approx(max(each.error for each in alone), abs=1e-12)
+    assert together.error == pytest.approx(max(plan.error for plan in alone), abs=1e-12)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -178,7 +178,7 @@ def test_what_every_pair_costs_alike_changes_no_plan(problem, domain):
     """Though exp(-λM) is then zero everywhere: only differences of cost may enter the kernel."""
     cost, rows, columns = problem
     plain, dearer = (
-        sinkhorn(each, rows, columns, SinkhornSettings(10.0, 8, domain=domain)) for each in (cost, cost + 100)
+        sinkhorn(shifted, rows, columns, SinkhornSettings(10.0, 8, domain=domain)) for shifted in (cost, cost + 100)
     )
     assert torch.allclose(dearer.matrix, plain.matrix, atol=1e-10)
     assert float(dearer.distance) == pytest.approx(float(plain.distance) + 100, abs=1e-9)
@@ -209,7 +209,7 @@ def distance_under(matrix: torch.Tensor, source: torch.Tensor, target: torch.Ten
 def test_the_gradient_of_the_distance_is_that_of_finite_differences(domain):
     matrix = torch.randn(3, 3, generator=torch.Generator().manual_seed(4), dtype=torch.float64, requires_grad=True)
     source, target = directions(5, 3, 5), directions(4, 3, 6)
-    assert torch.autograd.gradcheck(lambda each: distance_under(each, source, target, domain), (matrix,))
+    assert torch.autograd.gradcheck(lambda matrix: distance_under(matrix, source, target, domain), (matrix,))
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -220,7 +220,7 @@ def test_the_gradient_holds_where_vectors_coincide(domain, angle):
     turned[0, 1], turned[1, 0] = math.sin(angle), -math.sin(angle)
     source = directions(5, 3, 5)
     assert torch.autograd.gradcheck(
-        lambda each: distance_under(each, source, source, domain), (turned.requires_grad_(),), atol=1e-4
+        lambda matrix: distance_under(matrix, source, source, domain), (turned.requires_grad_(),), atol=1e-4
     )
 
 
@@ -268,8 +268,8 @@ def test_the_cost_is_the_chord_between_two_directions(seed, angle):
 def test_the_cost_fills_the_buffer_it_is_given():
     source, target = directions(4, 3, 0), directions(5, 3, 1)
     buffer = torch.full((4, 5), torch.nan, dtype=torch.float64)
-    made = sqrt_cosine_cost(source, target, out=buffer)
-    assert made.data_ptr() == buffer.data_ptr()
+    cost = sqrt_cosine_cost(source, target, out=buffer)
+    assert cost.data_ptr() == buffer.data_ptr()
     assert torch.equal(buffer, sqrt_cosine_cost(source, target))
 
 
@@ -301,9 +301,9 @@ def test_the_inner_product_is_one_number_for_each_of_a_batch():
 
 
 def test_uniform_weights_are_equal_and_sum_to_one():
-    made = uniform(8, torch.zeros(1, dtype=torch.float64))
-    assert made.dtype == torch.float64
-    assert made.tolist() == [1 / 8] * 8
+    weights = uniform(8, torch.zeros(1, dtype=torch.float64))
+    assert weights.dtype == torch.float64
+    assert weights.tolist() == [1 / 8] * 8
 
 
 @pytest.mark.parametrize(

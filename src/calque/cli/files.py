@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from calque.cli import show
-from calque.data.formats import Reading, read, write
+from calque.data.formats import SpaceReading, read, write
 from calque.errors import FormatError
 from calque.recipes import RECIPES, Recipe, find, to_toml
 
@@ -29,7 +29,7 @@ def inspect(command: Inspect) -> int:
     return 0
 
 
-def _read(command: Inspect | Convert) -> Reading:
+def _read(command: Inspect | Convert) -> SpaceReading:
     reading = read(
         command.file, limit=command.limit, format=command.format, words=command.words, cache=not command.no_cache
     )
@@ -37,7 +37,7 @@ def _read(command: Inspect | Convert) -> Reading:
     return reading
 
 
-def _described(reading: Reading) -> dict[str, Any]:
+def _described(reading: SpaceReading) -> dict[str, Any]:
     space = reading.space
     lengths = space.vectors.norm(dim=1)
     return {

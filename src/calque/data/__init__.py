@@ -1,1 +1,1 @@
-"""Words, vectors, word pairs and files of them."""
+"""Words, vectors and word pairs, and the files they stand in."""

@@ -1,4 +1,4 @@
-"""What is done to vectors before a map is learned on them, kept with the map so that new vectors get the same."""
+"""Steps that prepare vectors before a map is learned. They are kept with the map, so that new vectors get the same."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from torch import Tensor
 from calque.errors import SettingsError
 
 STEPS = ("unit", "center", "standardise", "iterative")
-"""unit: every vector to length 1; center: mean to 0; standardise: mean to 0 and deviation to 1, dimension by dimension;
+"""unit: every vector to length 1; center: mean to 0; standardise: mean to 0 and deviation to 1 in every dimension;
 iterative: unit and center in turn, five times, until both nearly hold at once (Zhang et al. 2019)."""
 
-_ROUNDS_OF_ITERATIVE = 5
+_ITERATIVE_ROUNDS = 5
 _SHORTEST = 1e-12
 
 
@@ -26,70 +26,66 @@ def unit(vectors: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """A fitted chain of steps: each is a shift and a scale, or None for making the length 1."""
+    """Steps whose means and deviations were measured on one space."""
 
     steps: tuple[tuple[Tensor, Tensor] | None, ...]
+    """Each is a (shift, scale), or None for making every vector length 1."""
 
     def apply(self, vectors: Tensor) -> Tensor:
-        """The same steps on any vectors of the space, with what was measured when fitting."""
+        """The same steps on any vectors of that space."""
         for step in self.steps:
             vectors = unit(vectors) if step is None else (vectors - step[0].to(vectors)) * step[1].to(vectors)
         return vectors
 
     def cpu(self) -> Preprocessing:
-        """The same, kept in the main memory."""
+        """The same, with all tensors in main memory."""
         return Preprocessing(tuple(None if step is None else (step[0].cpu(), step[1].cpu()) for step in self.steps))
 
     def tensors(self) -> dict[str, Tensor]:
-        """What must be saved; ``from_tensors`` gives the preprocessing back."""
-        saved = {f"{number}.unit": torch.ones(1) for number, step in enumerate(self.steps) if step is None}
+        """The tensors to save; ``from_tensors`` reads them."""
+        saved: dict[str, Tensor] = {}
         for number, step in enumerate(self.steps):
-            if step is not None:
-                saved |= {f"{number}.shift": step[0].contiguous(), f"{number}.scale": step[1].contiguous()}
+            if step is None:
+                saved[f"{number}.unit"] = torch.ones(1)
+            else:
+                saved[f"{number}.shift"], saved[f"{number}.scale"] = step[0].contiguous(), step[1].contiguous()
         return saved
 
     @classmethod
     def from_tensors(cls, saved: dict[str, Tensor]) -> Preprocessing:
-        """The preprocessing whose ``tensors`` these are."""
-        numbers = sorted({int(name.split(".")[0]) for name in saved})
-        return cls(
-            tuple(
-                None if f"{number}.unit" in saved else (saved[f"{number}.shift"], saved[f"{number}.scale"])
-                for number in numbers
-            )
-        )
+        """The preprocessing that was saved as these tensors."""
+        steps: list[tuple[Tensor, Tensor] | None] = []
+        for number in sorted({int(name.split(".")[0]) for name in saved}):
+            is_unit = f"{number}.unit" in saved
+            steps.append(None if is_unit else (saved[f"{number}.shift"], saved[f"{number}.scale"]))
+        return cls(tuple(steps))
 
 
 def fit(vectors: Tensor, names: Sequence[str]) -> tuple[Preprocessing, Tensor]:
     """Measure and apply the named steps in order; the preprocessing, and the vectors after it."""
-    fitted: list[tuple[Tensor, Tensor] | None] = []
-    for name in _spelled_out(names):
-        step = None if name == "unit" else _measure(vectors, name)
-        vectors = Preprocessing((step,)).apply(vectors)
-        fitted.append(step)
-    return Preprocessing(tuple(fitted)), vectors
+    check_steps(names)
+    simple_names: list[str] = []
+    for name in names:
+        simple_names += ["unit", "center"] * _ITERATIVE_ROUNDS if name == "iterative" else [name]
+    steps: list[tuple[Tensor, Tensor] | None] = []
+    for name in simple_names:
+        steps.append(None if name == "unit" else _shift_and_scale(vectors, name))
+        vectors = Preprocessing((steps[-1],)).apply(vectors)
+    return Preprocessing(tuple(steps)), vectors
 
 
 def check_steps(names: Sequence[str]) -> None:
-    """Raise SettingsError, with the choices, for a name that is none."""
+    """SettingsError, with the choices, if a name is not that of a step."""
     for name in names:
         if name not in STEPS:
             raise SettingsError(f"no preprocessing step is called {name!r}; there are: {', '.join(STEPS)}")
 
 
-def _spelled_out(names: Sequence[str]) -> list[str]:
-    check_steps(names)
-    return [
-        each
-        for name in names
-        for each in (["unit", "center"] * _ROUNDS_OF_ITERATIVE if name == "iterative" else [name])
-    ]
-
-
-def _measure(vectors: Tensor, name: str) -> tuple[Tensor, Tensor]:
+def _shift_and_scale(vectors: Tensor, name: str) -> tuple[Tensor, Tensor]:
     mean = vectors.mean(dim=0)
     if name == "center":
         return mean, torch.ones_like(mean)
     deviation = vectors.std(dim=0, correction=0)
+    # A dimension that only varies by rounding errors is constant, and becomes 0.
     rounding = 8 * torch.finfo(vectors.dtype).eps * vectors.abs().amax(dim=0)
     return mean, torch.where(deviation > rounding, 1.0 / deviation.clamp_min(_SHORTEST), 0.0)

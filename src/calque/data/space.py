@@ -1,4 +1,4 @@
-"""The first of the three values that flow through calque: words and their vectors."""
+"""Words and their vectors: what every alignment starts from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calque.errors import SpaceError, UnknownWordError
 
 
 class SubwordModel(Protocol):
-    """Makes a vector for a word that has none, from its pieces (fastText)."""
+    """Makes vectors for words that are not in a space, from their pieces (fastText)."""
 
     def vector(self, word: str) -> np.ndarray[Any, np.dtype[np.float32]]:
         """The vector of any word, of the dimension of the space."""
@@ -30,11 +30,11 @@ class Space:
     vectors: Tensor
     """(n, d) float32."""
     counts: Tensor | None = None
-    """(n,) how often each word was seen; None where nobody knows."""
+    """(n,) how often each word was seen; None if that is not known."""
     name: str = ""
-    """What to call it in messages: usually the file it came from."""
+    """Stands in messages: usually the file it came from."""
     subwords: SubwordModel | None = None
-    """Where present, unseen words have vectors too."""
+    """If present, words that are not in the space get vectors too."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.vectors, Tensor) or self.vectors.dtype != torch.float32:
@@ -51,8 +51,8 @@ class Space:
             row = int((~torch.isfinite(self.vectors).all(dim=1)).nonzero()[0])
             raise SpaceError(f"{self._where}the vector of {self.words[row]!r} (row {row}) has NaN or infinite values")
         if len(self.index) != len(self.words):
-            twice = next(word for row, word in enumerate(self.words) if self.index[word] != row)
-            raise SpaceError(f"{self._where}the word {twice!r} occurs more than once; keep one of them")
+            repeated = next(word for row, word in enumerate(self.words) if self.index[word] != row)
+            raise SpaceError(f"{self._where}the word {repeated!r} occurs more than once; keep one of them")
         self._check_counts()
 
     def _check_counts(self) -> None:
@@ -68,9 +68,9 @@ class Space:
     @classmethod
     def of(cls, words: Sequence[str], vectors: Any, counts: Any = None, name: str = "") -> Space:
         """A space from any sequence of words and a numpy array, torch tensor or nested list of vectors."""
-        made = _tensor(vectors, np.float32, f"{name or 'space'}: vectors")
-        known = None if counts is None else _tensor(counts, np.float64, f"{name or 'space'}: counts")
-        return cls(tuple(words), made, known, name)
+        rows = _tensor(vectors, np.float32, f"{name or 'space'}: vectors")
+        word_counts = None if counts is None else _tensor(counts, np.float64, f"{name or 'space'}: counts")
+        return cls(tuple(words), rows, word_counts, name)
 
     @classmethod
     def checked_before(
@@ -81,34 +81,34 @@ class Space:
         name: str = "",
         subwords: SubwordModel | None = None,
     ) -> Space:
-        """A space of what already was one, made without looking at every word and number again.
+        """A space from values that passed all checks before, so that they are not checked again.
 
-        Only for the reader that knows it: vectors that are mapped into memory would otherwise be read whole.
+        For the cache of read files: checking vectors that are mapped into memory would read them all.
         """
-        made = object.__new__(cls)
+        space = object.__new__(cls)
         values = {"words": words, "vectors": vectors, "counts": counts, "name": name, "subwords": subwords}
         for field, value in values.items():
-            object.__setattr__(made, field, value)
-        return made
+            object.__setattr__(space, field, value)
+        return space
 
     @classmethod
     def from_gensim(cls, keyed_vectors: Any, name: str = "") -> Space:
-        """A space from a gensim ``KeyedVectors`` in memory, with its counts where it has them."""
+        """A space from a gensim ``KeyedVectors`` in memory, with its counts if it has them."""
         words = list(keyed_vectors.index_to_key)
         counts = getattr(keyed_vectors, "expandos", {}).get("count")
-        # Where a file had no counts, gensim makes them up: as many as there are words, then one less each.
+        # For a file without counts gensim invents them: n, n - 1, n - 2 …
         if counts is not None and np.array_equal(counts, np.arange(len(words), 0, -1)):
             counts = None
         return cls.of(words, np.asarray(keyed_vectors.vectors), counts, name)
 
     @property
     def dimension(self) -> int:
-        """d: how long each vector is."""
+        """d: the length of each vector."""
         return int(self.vectors.shape[1])
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The row of each word; of the first one where a word occurs twice."""
+        """The row of each word; the first row if a word occurs twice."""
         return dict(zip(reversed(self.words), range(len(self.words) - 1, -1, -1), strict=True))
 
     @property
@@ -132,16 +132,17 @@ class Space:
         return replace(self, words=self.words[:limit], vectors=self.vectors[:limit], counts=counts)
 
     def lookup(self, words: Sequence[str]) -> Tensor:
-        """The vectors of these words (k, d); unseen ones by subwords where the space has a model for that."""
-        return torch.stack([self._vector(word) for word in words]) if words else self.vectors[:0]
-
-    def _vector(self, word: str) -> Tensor:
-        row = self.index.get(word)
-        if row is not None:
-            return self.vectors[row]
-        if self.subwords is None:
-            raise UnknownWordError(f"{self._where}{word!r} is not among the {len(self)} words")
-        return torch.as_tensor(self.subwords.vector(word), dtype=torch.float32)
+        """The vectors of these words (k, d); words that are not in the space get theirs from ``subwords``."""
+        vectors: list[Tensor] = []
+        for word in words:
+            row = self.index.get(word)
+            if row is not None:
+                vectors.append(self.vectors[row])
+            elif self.subwords is not None:
+                vectors.append(torch.as_tensor(self.subwords.vector(word), dtype=torch.float32))
+            else:
+                raise UnknownWordError(f"{self._where}{word!r} is not among the {len(self)} words")
+        return torch.stack(vectors) if vectors else self.vectors[:0]
 
 
 def _tensor(values: Any, kind: type[np.floating[Any]], where: str) -> Tensor:

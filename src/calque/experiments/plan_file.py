@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from calque import recipes
-from calque.data.formats.registry import sniff
+from calque.data.formats import sniff
 from calque.errors import CalqueError, SettingsError
 from calque.experiments.gold import GoldCache
 from calque.experiments.jobs import Resources, SpaceFile

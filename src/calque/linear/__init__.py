@@ -1,1 +1,1 @@
-"""Linear maps, their closed forms, and how a language gets into the common space."""
+"""Linear maps, their closed forms, and the way of each language into the common space."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calque.data.preprocess import fit, unit
-from calque.linear.maps import nearest_orthogonal, principal
+from calque.linear.closed_forms import nearest_orthogonal, principal
 from calque.linear.side import Side
 from calque.methods.default.alternation import Problem, alternate
 from calque.methods.default.search import SearchSettings, evidence_of, finish_of, rounds_of_starts, standing_of

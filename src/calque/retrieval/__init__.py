@@ -1,1 +1,1 @@
-"""Whose neighbour is whose: exact, approximate, and as a dictionary."""
+"""Nearest neighbours: exact, approximate, and the lexicon that they imply."""

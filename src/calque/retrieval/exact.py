@@ -1,7 +1,7 @@
-"""Whose neighbour is whose, in one common space: exact, block by block.
+"""Nearest neighbours in a common space: exact, block by block.
 
-Every kind of retrieval here ranks target words by ``scale · cos(query, word) - penalty(word)``, where the penalty of a
-word depends on all source words, not on the query. So a penalty is computed once and kept.
+Every retrieval ranks target words by ``scale · cos(query, word) - penalty(word)``. The penalty of a word depends on all
+source words, not on the query, so it is computed once and kept.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from calque.data.preprocess import unit
 from calque.errors import SettingsError
 
 BLOCK_ENTRIES = 16_000_000
-"""How many similarities are held at once: 64 MB in float32. It bounds memory and cannot change an answer."""
+"""How many similarities are in memory at once: 64 MB in float32. It cannot change an answer."""
 GROUP = 16
-"""Columns that are looked at together when the largest of a row are sought."""
+"""How many columns stand in a group when the largest of a row are searched."""
 NEIGHBOURHOOD = 10
 """How many neighbours CSLS averages over (Conneau et al. 2018)."""
 FREQUENT = 20_000
-"""Among so many of the most frequent words that neighbourhood is sought: rare words come without number, and their
-vectors are mostly noise. It bounds what a penalty costs by the words it is for."""
+"""CSLS computes its penalty on so many of the most frequent words. Rare words would cost most of the time, and their
+vectors are mostly noise."""
 TEMPERATURE = 30.0
 """How sharply inverted softmax prefers the nearest source word (Smith et al. 2017)."""
 
@@ -35,7 +35,7 @@ class Retrieval:
     name: str
     scale: float
     penalty: Callable[[Tensor, Tensor], Tensor]
-    """(source, target) -> (m,): what is held against each target word."""
+    """(source, target) -> (m,): what is subtracted from the score of each target word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Rows that correspond."""
+    """Rows of source and target that correspond, and the score of each pair."""
 
     source: Tensor
     target: Tensor
@@ -74,8 +74,8 @@ def blocks(count: int, width: int) -> Iterator[slice]:
 def top(similarities: Tensor, k: int) -> Neighbours:
     """The ``k`` largest of each row, exactly, and faster than a plain search where rows are long.
 
-    Columns are taken in groups. Whatever is among the k largest lies in one of the k groups of largest maximum, and a
-    maximum is what a processor finds fastest.
+    Columns are taken in groups. Each of the k largest lies in one of the k groups of largest maximum, and a processor
+    finds a maximum fast.
     """
     rows, columns = similarities.shape
     width = columns // GROUP
@@ -92,18 +92,17 @@ def top(similarities: Tensor, k: int) -> Neighbours:
 
 
 def nearest(queries: Tensor, candidates: Tensor, k: int) -> Neighbours:
-    """The ``k`` candidates of largest inner product with each query, unit rows both; fewer where there are fewer."""
+    """The ``k`` candidates of largest inner product with each query (all, if there are fewer). Rows have length 1."""
     k = min(k, len(candidates))
-    return _joined(
-        [top(queries[rows] @ candidates.mT, k) for rows in blocks(len(queries), len(candidates))], queries, k
-    )
+    parts = [top(queries[rows] @ candidates.mT, k) for rows in blocks(len(queries), len(candidates))]
+    return _joined(parts, queries, k)
 
 
 def _joined(parts: Sequence[Neighbours], queries: Tensor, k: int) -> Neighbours:
-    """Block under block; where there was no query, no row."""
+    """The blocks of neighbours as one; without any block, no rows."""
     if not parts:
         return Neighbours(queries.new_zeros((0, k), dtype=torch.long), queries.new_zeros((0, k)))
-    return Neighbours(torch.cat([each.indices for each in parts]), torch.cat([each.scores for each in parts]))
+    return Neighbours(torch.cat([part.indices for part in parts]), torch.cat([part.scores for part in parts]))
 
 
 def _no_penalty(source: Tensor, target: Tensor) -> Tensor:
@@ -111,7 +110,7 @@ def _no_penalty(source: Tensor, target: Tensor) -> Tensor:
 
 
 def neighbourhood_similarity(source: Tensor, target: Tensor) -> Tensor:
-    """r(y) of CSLS: the mean cosine of each target word to its nearest frequent source words; large for hubs."""
+    """r(y) of CSLS: the mean cosine of each target word with its nearest frequent source words; large for hubs."""
     source, target = unit(source[:FREQUENT]), unit(target)
     size = min(NEIGHBOURHOOD, len(source))
     parts = [top(target[rows] @ source.mT, size).scores.mean(dim=1) for rows in blocks(len(target), len(source))]
@@ -128,8 +127,8 @@ def _log_partition(source: Tensor, target: Tensor) -> Tensor:
 
 
 RETRIEVALS = {
-    each.name: each
-    for each in (
+    retrieval.name: retrieval
+    for retrieval in (
         Retrieval("nn", 1.0, _no_penalty),
         Retrieval("csls", 2.0, neighbourhood_similarity),
         Retrieval("isf", TEMPERATURE, _log_partition),
@@ -139,7 +138,7 @@ RETRIEVALS = {
 
 
 def find(name: str) -> Retrieval:
-    """The retrieval of this name."""
+    """The retrieval of this name; SettingsError with the choices if there is none."""
     if name not in RETRIEVALS:
         raise SettingsError(f"no retrieval is called {name!r}; there are: {', '.join(RETRIEVALS)}")
     return RETRIEVALS[name]
@@ -150,41 +149,35 @@ def neighbours(queries: Tensor, target: Tensor, k: int, retrieval: Retrieval, pe
     if k < 1:
         raise SettingsError(f"k is {k}; expected at least 1")
     queries, target, k = unit(queries), unit(target), min(k, len(target))
-    best = [
+    parts = [
         top((queries[rows] @ target.mT).mul_(retrieval.scale).sub_(penalty), k)
         for rows in blocks(len(queries), len(target))
     ]
-    return _joined(best, queries, k)
+    return _joined(parts, queries, k)
 
 
 def neighbours_among(
     queries: Tensor, candidates: Iterable[Tensor], penalty: Tensor, k: int, retrieval: Retrieval
 ) -> Neighbours:
-    """The same where the candidates come block by block, and need not be in memory together."""
-    best, begin = (
-        Neighbours(queries.new_zeros((len(queries), 0), dtype=torch.long), queries.new_zeros((len(queries), 0))),
-        0,
-    )
+    """The same for candidates that come in blocks, so that they need not be in memory together."""
+    indices, scores = queries.new_zeros((len(queries), 0), dtype=torch.long), queries.new_zeros((len(queries), 0))
+    begin = 0
     for block in candidates:
-        found = neighbours(queries, block, k, retrieval, penalty[begin : begin + len(block)])
-        best = _better(best, Neighbours(found.indices + begin, found.scores), k)
+        part = neighbours(queries, block, k, retrieval, penalty[begin : begin + len(block)])
+        both_scores = torch.cat([scores, part.scores], dim=1)
+        best = both_scores.topk(min(k, both_scores.shape[1]), dim=1)
+        indices = torch.cat([indices, part.indices + begin], dim=1).gather(1, best.indices)
+        scores = best.values
         begin += len(block)
-    return best
-
-
-def _better(one: Neighbours, other: Neighbours, k: int) -> Neighbours:
-    """The ``k`` best of both."""
-    scores = torch.cat([one.scores, other.scores], dim=1)
-    best = scores.topk(min(k, scores.shape[1]), dim=1)
-    return Neighbours(torch.cat([one.indices, other.indices], dim=1).gather(1, best.indices), best.values)
+    return Neighbours(indices, scores)
 
 
 def mutual(source: Tensor, target: Tensor, retrieval: Retrieval) -> Pairs:
-    """Every pair of words of which each is the other's best."""
+    """Every pair of words that are each other's best match."""
     source, target = unit(source), unit(target)
     there = neighbours(source, target, 1, retrieval, retrieval.penalty(source, target))
     back = neighbours(target, source, 1, retrieval, retrieval.penalty(target, source))
     forward, backward = there.indices[:, 0], back.indices[:, 0]
     rows = torch.arange(len(source), device=source.device)
-    kept = backward[forward] == rows
-    return Pairs(rows[kept], forward[kept], there.scores[:, 0][kept])
+    is_mutual = backward[forward] == rows
+    return Pairs(rows[is_mutual], forward[is_mutual], there.scores[:, 0][is_mutual])

@@ -1,4 +1,4 @@
-"""The dictionary that a run implies: who chooses whom, how surely, and whether each is the other's choice."""
+"""The lexicon that a run implies: the best translation of each word, with a confidence, and whether it is mutual."""
 
 from __future__ import annotations
 
@@ -11,49 +11,50 @@ from torch import Tensor
 from calque.retrieval.exact import Neighbours
 
 CONSIDERED = 10
-"""Among so many candidates a word prefers one."""
+"""How many candidates of a word are compared for its confidence."""
 SHARPNESS = 10.0
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One line of an induced dictionary."""
+class LexiconEntry:
+    """One line of an induced lexicon."""
 
     source: str
     target: str
     confidence: float
-    """Between 0 and 1: how far each word prefers the other to its next nine candidates, both ways."""
+    """Between 0 and 1: how much each of the two words is preferred to the next nine candidates of the other."""
     mutual: bool
     """Whether each is the other's best translation."""
 
     @property
     def line(self) -> str:
-        """As a file of word pairs has it."""
+        """The entry as a line of a file of word pairs."""
         return f"{self.source}\t{self.target}\t{self.confidence:.4f}"
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """The best candidate of every word, and how far it is preferred to the next ones."""
+    """The best candidate of every word, and how much it is preferred to the next ones."""
 
     best: Tensor
     """(n,)."""
-    sure: Tensor
-    """(n,) the share that the best of the candidates takes of all ten, by softmax."""
+    share: Tensor
+    """(n,): the share of the best of the ten candidates, by softmax."""
 
     @classmethod
-    def of(cls, found: Neighbours) -> Choices:
-        """Of the ten nearest of every word."""
-        return cls(found.indices[:, 0].clone(), torch.softmax(SHARPNESS * found.scores, dim=1)[:, 0].clone())
+    def of(cls, neighbours: Neighbours) -> Choices:
+        """From the ten nearest neighbours of every word."""
+        shares = torch.softmax(SHARPNESS * neighbours.scores, dim=1)
+        return cls(neighbours.indices[:, 0].clone(), shares[:, 0].clone())
 
     @classmethod
     def joined(cls, parts: Iterable[Choices]) -> Choices:
-        """Block under block."""
-        listed = list(parts)
-        return cls(torch.cat([each.best for each in listed]), torch.cat([each.sure for each in listed]))
+        """The choices of several blocks of words as one."""
+        blocks = list(parts)
+        return cls(torch.cat([block.best for block in blocks]), torch.cat([block.share for block in blocks]))
 
 
-def judged(there: Choices, back: Choices) -> tuple[Tensor, Tensor]:
+def confidence_and_mutual(there: Choices, back: Choices) -> tuple[Tensor, Tensor]:
     """The confidence of every source word's choice, and whether it is mutual."""
     mutual = back.best[there.best] == torch.arange(len(there.best))
-    return torch.where(mutual, (there.sure * back.sure[there.best]).sqrt(), there.sure / 2), mutual
+    return torch.where(mutual, (there.share * back.share[there.best]).sqrt(), there.share / 2), mutual

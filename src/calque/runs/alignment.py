@@ -18,7 +18,7 @@ from calque.linear.maps import LinearMap, map_from
 from calque.linear.side import Milestone, Side, map_space, map_subwords
 from calque.progress import never
 from calque.retrieval.exact import Neighbours, find, neighbours
-from calque.retrieval.induction import CONSIDERED, Choices, Entry, judged
+from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual
 from calque.runs import folder as store
 from calque.runs.lookup import Candidate, Translation, similar
 from calque.runs.model_card import Example, model_card
@@ -141,15 +141,15 @@ class Alignment:
             self.penalties[retrieval, back] = find(retrieval).penalty(asking.vectors, asked.vectors)
         return self.penalties[retrieval, back]
 
-    def lexicon(self, every: bool = False, stopped: Callable[[], bool] = never) -> list[Entry]:
+    def lexicon(self, every: bool = False, stopped: Callable[[], bool] = never) -> list[LexiconEntry]:
         """The induced dictionary, most frequent source word first: mutual pairs, or ``every`` source word's best.
 
         RunError where it was ``stopped`` before the end.
         """
         there, back = (self._choices(back, stopped) for back in (False, True))
-        confidence, mutual = judged(there, back)
+        confidence, mutual = confidence_and_mutual(there, back)
         return [
-            Entry(word, self.target.words[row], sure, both)
+            LexiconEntry(word, self.target.words[row], sure, both)
             for word, row, sure, both in zip(
                 self.source.words, there.best.tolist(), confidence.tolist(), mutual.tolist(), strict=True
             )

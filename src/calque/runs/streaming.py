@@ -17,12 +17,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calque.data.formats import Sheet
+from calque.data.formats import BlockSource
 from calque.data.formats.block_source import BLOCK_ROWS
 from calque.errors import RunError
 from calque.retrieval.approximate import Recall, build, tuned
 from calque.retrieval.exact import BLOCK_ENTRIES, find, neighbours_among
-from calque.retrieval.induction import CONSIDERED, Choices, Entry, judged
+from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual
 from calque.runs.lookup import Array, Lookup
 
 CANDIDATES = 8192
@@ -156,10 +156,10 @@ class StreamedRun:
         kept = self.run.tensors.get(f"{side}.counts")
         return None if kept is None else np.array(kept)
 
-    def sheet(self, side: str) -> Sheet:
+    def sheet(self, side: str) -> BlockSource:
         """A language, as it is written to a file."""
         words, vectors = self.words(side), self.vectors(side)
-        return Sheet(
+        return BlockSource(
             len(vectors),
             vectors.shape[1],
             lambda: words.blocks(BLOCK_ROWS),
@@ -198,27 +198,27 @@ class Induced:
     def __len__(self) -> int:
         return len(self.best) if self.every else int(self.mutual.sum())
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[LexiconEntry]:
         target, start = self.run.words("target"), 0
         for words in self.run.words("source").blocks(BLOCK_ROWS):
             rows = slice(start, start + len(words))
             start += len(words)
             found = target.pick(self.best[rows].tolist())
             told = zip(words, found, self.confidence[rows].tolist(), self.mutual[rows].tolist(), strict=True)
-            yield from (Entry(*each) for each in told if each[3] or self.every)
+            yield from (LexiconEntry(*each) for each in told if each[3] or self.every)
 
 
 def induce(run: StreamedRun, every: bool = False) -> Induced:
     """The induced dictionary, most frequent source word first, as ``Alignment.lexicon`` has it."""
     there, back = (_exact(*run.meeting(back)) for back in (False, True))
-    return Induced(run, there.best, *judged(there, back), every)
+    return Induced(run, there.best, *confidence_and_mutual(there, back), every)
 
 
 def induce_approximately(run: StreamedRun, every: bool = False) -> tuple[Induced, tuple[Recall, Recall]]:
     """The same by an index for each direction, and what share of the exact answers each of them finds."""
     there, recall = _approximate(*run.meeting(back=False))
     back, returned = _approximate(*run.meeting(back=True))
-    return Induced(run, there.best, *judged(there, back), every), (recall, returned)
+    return Induced(run, there.best, *confidence_and_mutual(there, back), every), (recall, returned)
 
 
 def _approximate(queries: Vectors, candidates: Vectors, penalty: Tensor) -> tuple[Choices, Recall]:

@@ -1,4 +1,4 @@
-"""What it costs to carry one word to another (section 3.1.3 of the paper)."""
+"""The cost of moving one word to another (section 3.1.3 of the paper)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 CLOSEST = 1e-6
-"""Added under the square root of the cost: its gradient stays finite where two vectors coincide."""
+"""Added under the square root of the cost, so that its gradient is finite even if two vectors are equal."""
 
 
 def sqrt_cosine_cost(source: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
@@ -16,6 +16,6 @@ def sqrt_cosine_cost(source: Tensor, target: Tensor, out: Tensor | None = None) 
 
 
 def euclidean_cost(source: Tensor, target: Tensor) -> Tensor:
-    """M_ij = ||x_i - y_j||, of vectors as they are: the paper's first thought, which it found to do poorly."""
+    """M_ij = ||x_i - y_j||, of vectors of any length. The paper tried it first and found it to do poorly."""
     lengths = source.square().sum(dim=-1).unsqueeze(-1) + target.square().sum(dim=-1).unsqueeze(-2)
     return (lengths - 2 * source @ target.mT + CLOSEST).clamp_min(CLOSEST).sqrt()

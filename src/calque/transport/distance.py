@@ -1,14 +1,14 @@
 """The Sinkhorn distance as a differentiable function of the cost (section 3.1.2 of the paper), in two ways.
 
-Both keep a few vectors from the forward pass instead of the graph of every scaling, whose gradients would each be a
-matrix of the size of the cost. With K = exp(-λM), P = diag(u) K diag(v) and d = <P, M>:
+Automatic differentiation would need a matrix of the size of the cost for every scaling. Both ways keep only a few
+vectors from the forward pass. With K = exp(-λM), P = diag(u) K diag(v) and d = <P, M>:
 
-iterations   exact for the number of scalings that were made, as the paper differentiates. Going back through
+iterations   exact for the number of scalings that were computed; the paper does the same. Going back through
              u_t = r / K v_(t-1) and v_t = c / Kᵀ u_t, every scaling adds two outer products to ∂d/∂K; there are 2I of
              them, and all are one matrix product at the end.
-fixed point  exact where the scalings have converged. Differentiating P1 = r and Pᵀ1 = c gives
+fixed point  exact once the scalings have converged. Differentiating P1 = r and Pᵀ1 = c gives
              ∂d/∂M = P ∘ (1 - λM + λ(α_i + β_j)), where α and β solve r∘α + Pβ = (P∘M)1, Pᵀα + c∘β = (P∘M)ᵀ1:
-             solved in turn, as the scaling itself is. Nothing is kept of the way there.
+             solved in turn, as the scaling itself is. Only the plan is kept.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class _ByIterations(torch.autograd.Function):
 def _scaled(
     cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-    """K, and u and v of every scaling; v begins one earlier. Nothing is asked of the device on the way."""
+    """K, and u and v of every scaling; the v that the first scaling begins with comes first.
+
+    No value is read from the device in between, which would make the processor wait for it.
+    """
     log_u, _ = first_potentials(cost, settings.sharpness)
     kernel = torch.mul(cost, -settings.sharpness).add_(log_u.unsqueeze(-1)).exp_()
     us, vs = list[Tensor](), [torch.ones_like(kernel[..., 0, :]) * (columns > 0)]
@@ -73,14 +76,17 @@ def _scaled(
 
 
 def _outer_products(
-    carried: tuple[Tensor, Tensor], kernel: Tensor, weights: tuple[Tensor, Tensor], kept: tuple[Tensor, Tensor]
+    sums: tuple[Tensor, Tensor], kernel: Tensor, weights: tuple[Tensor, Tensor], scalings: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Two thin matrices whose product is what the scalings add to ∂d/∂K. ``carried`` are the sums of P ∘ M."""
-    rows, columns = (torch.where(each > 0, each, 1.0) for each in weights)
-    us, vs = kept
+    """Two thin matrices whose product is the part of ∂d/∂K that comes through the scalings.
+
+    ``sums`` are the row and column sums of P ∘ M, ``scalings`` every u and v.
+    """
+    rows, columns = (torch.where(weight > 0, weight, 1.0) for weight in weights)
+    us, vs = scalings
     last = us.shape[-1]
-    to_u = _divided(carried[0], us[..., last - 1])
-    to_v = _divided(carried[1], vs[..., last])
+    to_u = _divided(sums[0], us[..., last - 1])
+    to_v = _divided(sums[1], vs[..., last])
     left, right = [], []
     for t in range(last - 1, -1, -1):
         u, v = us[..., t], vs[..., t + 1]
@@ -96,12 +102,12 @@ def _outer_products(
 
 
 def _divided(sums: Tensor, scaling: Tensor) -> Tensor:
-    """Σ_j K_ij M_ij v_j from Σ_j P_ij M_ij; 0 for a word of no weight."""
+    """Σ_j K_ij M_ij v_j from Σ_j P_ij M_ij; 0 for a word of weight zero."""
     return torch.where(scaling > 0, sums / torch.where(scaling > 0, scaling, 1.0), 0.0)
 
 
 class _ByFixedPoint(torch.autograd.Function):
-    """The plan as it is, however it was reached, and the conditions that it fulfils: one matrix is kept, the plan."""
+    """Differentiates the conditions that a converged plan fulfils. Only the plan is kept."""
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings) -> Tensor:
@@ -125,12 +131,12 @@ class _ByFixedPoint(torch.autograd.Function):
 
 def _sums_of_product(plan: Tensor, cost: Tensor) -> tuple[Tensor, Tensor]:
     """(P∘M)1 and (P∘M)ᵀ1."""
-    carried = plan * cost
-    return carried.sum(dim=-1), carried.sum(dim=-2)
+    product = plan * cost
+    return product.sum(dim=-1), product.sum(dim=-2)
 
 
 def _adjoint(plan: Tensor, per_row: Tensor, per_column: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
-    """α and β with r∘α + Pβ = (P∘M)1 and Pᵀα + c∘β = (P∘M)ᵀ1, solved in turn; r and c are the sums that P has."""
+    """α and β with r∘α + Pβ = (P∘M)1 and Pᵀα + c∘β = (P∘M)ᵀ1, solved in turn; r and c are the sums of P."""
     tiny = torch.finfo(plan.dtype).tiny
     rows, columns = plan.sum(dim=-1).clamp_min(tiny), plan.sum(dim=-2).clamp_min(tiny)
     alpha, beta = torch.zeros_like(rows), per_column / columns

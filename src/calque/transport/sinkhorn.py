@@ -21,7 +21,7 @@ class SinkhornSettings:
     iterations: int = 20
     """Matrix-scaling steps, at most."""
     tolerance: float = 0.0
-    """Stop once the rows of the plan miss their weights by less than this, summed; 0: never stop early."""
+    """Stop once the row sums of the plan differ from their weights by less than this in total; 0: never stop early."""
     domain: Literal["auto", "kernel", "log"] = "auto"
     """kernel: fast, underflows at large sharpness; log: slower, never underflows; auto: kernel where it is safe."""
 
@@ -37,8 +37,8 @@ class SinkhornSettings:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A transport plan P = diag(u) K diag(v) and how far it got."""
+class TransportPlan:
+    """A transport plan P = diag(u) K diag(v), and how exact it is."""
 
     matrix: Tensor
     """(…, n, m): P, how much of each source word goes to each target word."""
@@ -47,7 +47,7 @@ class Plan:
     log_u: Tensor
     log_v: Tensor
     error: float
-    """How far the rows of P are from their weights: the largest sum of absolute differences."""
+    """The sum of absolute differences between the row sums of P and their weights; of a batch, the largest."""
     iterations: int
     converged: bool
     """Whether the error fell below the tolerance."""
@@ -63,11 +63,11 @@ class Scaling:
     iterations: int
 
     def log_u(self) -> Tensor:
-        """To continue from; 0 for a word of no weight, whose u is 0 whatever it continues from."""
+        """To continue from; 0 for a word of weight zero, whose u is always 0."""
         return torch.where(self.u > 0, self.u, 1.0).log()
 
     def log_v(self) -> Tensor:
-        """To continue from."""
+        """To continue from; 0 for a word of weight zero."""
         return torch.where(self.v > 0, self.v, 1.0).log()
 
 
@@ -82,7 +82,7 @@ def sinkhorn(
     columns: Tensor,
     settings: SinkhornSettings,
     start: tuple[Tensor, Tensor] | None = None,
-) -> Plan:
+) -> TransportPlan:
     """Entropic transport between two weighted sets (section 3.1.2, Algorithm 1).
 
     min_P <P, M> - h(P)/λ  over  P 1 = r, Pᵀ 1 = c, by scaling K = exp(-λM) in turn on both sides. Leading dimensions
@@ -95,36 +95,35 @@ def sinkhorn(
 
 
 def first_potentials(cost: Tensor, sharpness: float) -> tuple[Tensor, Tensor]:
-    """Zero, but for the smallest cost of a row: every row of exp(log_u + log_v - λM) then has a 1 in it."""
+    """log_v is zero; log_u makes the largest entry in every row of exp(log_u + log_v - λM) a 1."""
     log_u = sharpness * cost.detach().amin(dim=-1)
     return log_u, torch.zeros_like(cost[..., 0, :])
 
 
 def kernel_is_safe(cost: Tensor, settings: SinkhornSettings) -> bool:
-    """Whether exp(-λM) stays clear of underflow, or the settings say to take it all the same."""
+    """Whether exp(-λM) cannot underflow, or the settings ask for the kernel in any case."""
     if settings.domain != "auto":
         return settings.domain == "kernel"
-    room = -0.95 * math.log(torch.finfo(cost.dtype).tiny)
+    largest = -0.95 * math.log(torch.finfo(cost.dtype).tiny)
     span = float(cost.detach().amax() - cost.detach().amin())
-    return settings.sharpness * span < room
+    return settings.sharpness * span < largest
 
 
 def _scale_kernel(
     cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings, log_u: Tensor, log_v: Tensor
-) -> Plan:
-    """Algorithm 1 on the kernel with the starting potentials multiplied in, so that u and v begin at one."""
+) -> TransportPlan:
+    """Algorithm 1 on the kernel; the first potentials are multiplied into it, so that u and v begin at one."""
     kernel = cost.mul(-settings.sharpness).add_(log_u.unsqueeze(-1)).add_(log_v.unsqueeze(-2)).exp_()
     scaled = scale(kernel, rows, columns, settings.iterations, settings.tolerance)
-    u, v, error = scaled.u, scaled.v, scaled.error
-    matrix = (kernel * u.unsqueeze(-1)).mul_(v.unsqueeze(-2))
-    return Plan(
+    matrix = (kernel * scaled.u.unsqueeze(-1)).mul_(scaled.v.unsqueeze(-2))
+    return TransportPlan(
         matrix=matrix,
         distance=inner(matrix, cost),
         log_u=log_u + scaled.log_u(),
         log_v=log_v + scaled.log_v(),
-        error=error,
+        error=scaled.error,
         iterations=scaled.iterations,
-        converged=error < settings.tolerance,
+        converged=scaled.error < settings.tolerance,
     )
 
 
@@ -144,8 +143,8 @@ def scale(kernel: Tensor, rows: Tensor, columns: Tensor, iterations: int, tolera
 
 def _scale_log(
     cost: Tensor, rows: Tensor, columns: Tensor, settings: SinkhornSettings, log_u: Tensor, log_v: Tensor
-) -> Plan:
-    """The same scaling on logarithms: nothing underflows, whatever the sharpness."""
+) -> TransportPlan:
+    """The same scaling on logarithms: nothing underflows at any sharpness."""
     exponent = cost.mul(-settings.sharpness)
     log_rows, log_columns = rows.log(), columns.log()
     error, done = float("inf"), 0
@@ -158,7 +157,7 @@ def _scale_log(
         if settings.tolerance > 0 or done == settings.iterations:
             error = _row_error((log_u + scaled).exp(), rows)
     matrix = (exponent + log_u.unsqueeze(-1) + log_v.unsqueeze(-2)).exp()
-    return Plan(
+    return TransportPlan(
         matrix=matrix,
         distance=inner(matrix, cost),
         log_u=log_u,
@@ -170,7 +169,7 @@ def _scale_log(
 
 
 def times(matrix: Tensor, vector: Tensor) -> Tensor:
-    """A matrix and a vector, with leading dimensions as a batch."""
+    """Matrix times vector; leading dimensions are a batch."""
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
 
 

@@ -71,12 +71,12 @@ def test_nothing_after_the_limit_is_touched(save):
 
 def test_small_blocks_give_the_same(save, monkeypatch):
     path = save(binary(end=b"\n"))
-    monkeypatch.setattr("calque.data.formats.word2vec_binary.BLOCK_SIZE", 1)
+    monkeypatch.setattr("calque.data.formats.word2vec.BLOCK_SIZE", 1)
     assert read(path).space.words == WORDS
 
 
 def test_bytes_without_a_space_are_a_damaged_file(save, monkeypatch):
-    monkeypatch.setattr("calque.data.formats.word2vec_binary.LONGEST_WORD", 20)
+    monkeypatch.setattr("calque.data.formats.word2vec.LONGEST_WORD", 20)
     with pytest.raises(FormatError, match="no space within 20 bytes"):
         read(save(binary() + b"\xff" * 99))
 

@@ -18,7 +18,7 @@ import torch
 
 import calque
 from calque.data.formats import cache, file_identity, read, reading, write
-from calque.data.formats.reading import Reading
+from calque.data.formats.reading import SpaceReading
 from calque.data.space import Space
 from calque.errors import CacheWarning
 
@@ -47,13 +47,13 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were read themselves, not from the cache."""
     seen: list[str] = []
-    plain = reading._from_file
+    plain = reading._read_file
 
     def watched(path, *arguments):
         seen.append(path.name)
         return plain(path, *arguments)
 
-    monkeypatch.setattr(reading, "_from_file", watched)
+    monkeypatch.setattr(reading, "_read_file", watched)
     return seen
 
 
@@ -61,26 +61,26 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many bytes were summed to see whether a file is what it was."""
     seen: list[int] = []
-    plain = file_identity.sum_of
+    plain = file_identity.sha256_of_start
 
     def watched(stream, size):
         seen.append(size)
         return plain(stream, size)
 
-    monkeypatch.setattr(file_identity, "sum_of", watched)
+    monkeypatch.setattr(file_identity, "sha256_of_start", watched)
     return seen
 
 
-def alike(one: Reading, other: Reading) -> bool:
-    counts = [each.space.counts for each in (one, other)]
+def alike(one: SpaceReading, other: SpaceReading) -> bool:
+    counts = [result.space.counts for result in (one, other)]
     same = counts[0] is counts[1] is None or torch.equal(counts[0], counts[1])
-    told = [(each.space.words, each.format, each.notes, each.space.name) for each in (one, other)]
-    return same and told[0] == told[1] and torch.equal(one.space.vectors, other.space.vectors)
+    described = [(result.space.words, result.format, result.notes, result.space.name) for result in (one, other)]
+    return same and described[0] == described[1] and torch.equal(one.space.vectors, other.space.vectors)
 
 
 def entry_in(place: Path) -> Path:
-    (found,) = place.iterdir()
-    return found
+    (folder,) = place.iterdir()
+    return folder
 
 
 class TestSecondReading:
@@ -146,7 +146,7 @@ class TestSecondReading:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 calque.load(old)
-            assert [str(each.message) for each in caught] == [f"{old}: {note}" for note in NOTES]
+            assert [str(warning.message) for warning in caught] == [f"{old}: {note}" for note in NOTES]
 
     def test_trusts_the_look_of_the_file_alone(self, old, summed):
         read(old), read(old)
@@ -158,9 +158,9 @@ class TestChangedSource:
     def test_is_read_anew(self, again, old):
         read(old)
         old.write_bytes(again)
-        found = read(old)
-        assert alike(found, read(old, cache=False))
-        assert found.remarks == ()
+        anew = read(old)
+        assert alike(anew, read(old, cache=False))
+        assert anew.remarks == ()
 
     def test_of_equal_size_and_with_its_time_set_back_is_read_anew(self, old):
         read(old)
@@ -210,7 +210,7 @@ class TestChangedSource:
 
 
 class TestDamagedEntry:
-    @pytest.mark.parametrize("name", [cache.WORDS, cache.VECTORS, cache.MARK])
+    @pytest.mark.parametrize("name", [cache.WORDS, cache.VECTORS, cache.DESCRIPTION])
     @pytest.mark.parametrize("damage", [lambda b: b[:-2], lambda b: b[:0], lambda b: b[:1] + b"\x07" + b[2:]])
     def test_is_noticed_and_made_anew(self, name, damage, old, place, parsed):
         first = read(old)
@@ -233,7 +233,7 @@ class TestDamagedEntry:
 
     def test_of_another_version_is_replaced(self, old, place, parsed):
         first = read(old)
-        mark = entry_in(place) / cache.MARK
+        mark = entry_in(place) / cache.DESCRIPTION
         mark.write_text(json.dumps(json.loads(mark.read_text()) | {"version": cache.VERSION + 1}))
         second = read(old)
         assert alike(first, second)
@@ -261,9 +261,9 @@ class TestEntryThatCannotBeWritten:
     def test_below_a_file(self, old, tmp_path, monkeypatch):
         (tmp_path / "file").write_bytes(b"")
         monkeypatch.setenv("CALQUE_CACHE", str(tmp_path / "file"))
-        found = read(old)
-        assert alike(found, read(old, cache=False))
-        (remark,) = found.remarks
+        result = read(old)
+        assert alike(result, read(old, cache=False))
+        (remark,) = result.remarks
         assert remark.startswith("not kept in the cache (")
 
     def test_without_a_home(self, old, monkeypatch):
@@ -328,13 +328,13 @@ class TestSeveralAtOnce:
         asked = [sys.executable, "-c", AGAIN, path]
         env = {**os.environ, "PYTHONPATH": str(Path(calque.__file__).parents[1])}
         running = [subprocess.Popen(asked, env=env, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-        assert [each.communicate()[0] for each in running] == ["5000.0 ()\n"] * 3
-        assert [each.name for each in entry_in(place).iterdir()] != []
+        assert [process.communicate()[0] for process in running] == ["5000.0 ()\n"] * 3
+        assert [file.name for file in entry_in(place).iterdir()] != []
 
     def test_what_a_killed_process_left_is_removed_a_day_later(self, old, place):
-        left, fresh = place / f"{cache.PART}left", place / f"{cache.PART}fresh"
-        for each in (left, fresh):
-            each.mkdir(parents=True)
+        left, fresh = place / f"{cache.UNFINISHED}left", place / f"{cache.UNFINISHED}fresh"
+        for folder in (left, fresh):
+            folder.mkdir(parents=True)
         os.utime(left, (time.time() - cache.ABANDONED - 5,) * 2)
         read(old)
         assert fresh.exists()
@@ -347,8 +347,8 @@ from calque.data.formats import cache, read
 cache.SMALLEST = 1
 for _ in range(30):
     found = read(sys.argv[1])
-    for each in cache._root().glob("[0-9a-f]*"):
-        (each / cache.MARK).unlink(missing_ok=True)
+    for each in cache.cache_folder().glob("[0-9a-f]*"):
+        (each / cache.DESCRIPTION).unlink(missing_ok=True)
 print(float(found.space.vectors.sum()), found.remarks)
 """
 
@@ -360,7 +360,7 @@ class TestChangedWhileRead:
         path = tmp_path / "some.vec"
         path.write_bytes(b"4 2\n" + LINES)
         word2vec = calque.data.formats.FORMATS["word2vec"]
-        monkeypatch.setattr(reading, "named", lambda _: _changing(word2vec, path, change))
+        monkeypatch.setattr(reading, "find_format", lambda _: _changing(word2vec, path, change))
         with pytest.raises(calque.errors.FormatError, match=r"some\.vec: changed while it was read; wait") as caught:
             read(path, cache=cached)
         assert "\n" not in str(caught.value)
@@ -369,7 +369,7 @@ class TestChangedWhileRead:
 
 def _changing(format, path: Path, change: str):
     def read_and_change(*arguments):
-        harvest = format.read(*arguments)
+        content = format.read(*arguments)
         if change == "append":
             with path.open("ab") as stream:
                 stream.write(b"x 1 2\n")
@@ -378,6 +378,6 @@ def _changing(format, path: Path, change: str):
             (path.parent / "other").replace(path)
         else:
             path.unlink()
-        return harvest
+        return content
 
     return replace(format, read=read_and_change)

@@ -57,7 +57,7 @@ def test_load_warns_of_each_note(save):
     with pytest.warns(DataWarning) as caught:
         space = load(path)
     assert space.words == ("el",)
-    assert [str(each.message) for each in caught] == [
+    assert [str(warning.message) for warning in caught] == [
         f"{path}: the header says 3 words, the file holds 2",
         f"{path}: 1 duplicate word left out (first kept): 'el'",
     ]

@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calque.data.formats.decimals import decimals
+from calque.data.formats.text import decimals
 
 
 def one_by_one(text: bytes) -> np.ndarray:
-    return np.array([float(each) for each in text.split()], dtype=np.float64).astype(np.float32)
+    return np.array([float(number) for number in text.split()], dtype=np.float64).astype(np.float32)
 
 
 def assert_read(text: bytes) -> None:
-    found = decimals(text, len(text.split()))
-    assert found is not None
-    assert np.array_equal(found.view(np.uint32), one_by_one(text).view(np.uint32))
+    values = decimals(text, len(text.split()))
+    assert values is not None
+    assert np.array_equal(values.view(np.uint32), one_by_one(text).view(np.uint32))
 
 
 @pytest.mark.parametrize("form", ["%.1f", "%.4f", "%+.5f", "%.6f", "%.7f"])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 12.0])
 def test_to_the_bit(form, scale):
     drawn = scale * np.random.default_rng(0).standard_normal(5000)
-    assert_read(" ".join(form % each for each in drawn).encode())
+    assert_read(" ".join(form % number for number in drawn).encode())
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ VECTORS = torch.tensor([[1.0, 2], [3, 4], [5, 6]])
 @pytest.fixture
 def dictionary(monkeypatch):
     """A class that pickles under the name MUSE's has; gone again when the file is read."""
-    made = type("Dictionary", (), {"__module__": "src.dictionary"})
+    dictionary_class = type("Dictionary", (), {"__module__": "src.dictionary"})
     module = types.ModuleType("src.dictionary")
-    module.Dictionary = made
+    module.Dictionary = dictionary_class
     monkeypatch.setitem(sys.modules, "src", types.ModuleType("src"))
     monkeypatch.setitem(sys.modules, "src.dictionary", module)
-    filled = made()
+    filled = dictionary_class()
     filled.id2word = {0: "perro", 1: "el\u00a0gato", 2: "</s>"}
     filled.word2id = {word: row for row, word in filled.id2word.items()}
     filled.lang = "es"

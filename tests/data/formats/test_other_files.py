@@ -164,7 +164,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(tmp_path, spac
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("calque.data.formats.word2vec.write_lines", fail)
+    monkeypatch.setattr("calque.data.formats.word2vec.write_rows", fail)
     with pytest.raises(FormatError, match=r"x\.vec: cannot be written \(No space left on device\)"):
         write(space, tmp_path / "x.vec")
     assert (tmp_path / "x.vec").read_bytes() == before

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calque.data.formats import read, write
-from calque.data.formats.numerals import ends_in_number
+from calque.data.formats.text import ends_in_number
 from calque.data.space import Space
 
 ODD = st.sampled_from(
@@ -42,18 +42,18 @@ def spaces(draw):
 
 @pytest.mark.parametrize("suffix", REFUSED)
 @settings(max_examples=80, deadline=None)
-@given(made=spaces())
-def test_words_and_float32_values_survive_exactly(suffix, made):
-    assume(not any(map(REFUSED[suffix], made.words)))
+@given(space=spaces())
+def test_words_and_float32_values_survive_exactly(suffix, space):
+    assume(not any(map(REFUSED[suffix], space.words)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"x.{suffix}"
-        write(made, path)
+        write(space, path)
         reading = read(path, format=NAMES.get(suffix.removesuffix(".gz"), suffix))
         once = path.read_bytes()
         write(reading.space, path)
         twice = path.read_bytes()
-    assert reading.space.words == made.words
-    assert np.array_equal(reading.space.vectors.numpy(), made.vectors.numpy())
+    assert reading.space.words == space.words
+    assert np.array_equal(reading.space.vectors.numpy(), space.vectors.numpy())
     assert reading.notes == ()
     assert suffix == "npz" or once == twice
 
@@ -72,7 +72,7 @@ def test_the_format_is_recognised_again(tmp_path, space, suffix):
 @pytest.mark.parametrize("suffix", ["vec", "glove", "bin", "npz", "npy", "safetensors"])
 def test_broken_utf8_survives_byte_for_byte(tmp_path, suffix):
     raw = [b"na\xefve", b"\xff\xfe", b"caf\xc3\xa9", b"\xc3", b"\xed\xa0\x80"]
-    made = Space.of([word.decode("utf-8", "surrogateescape") for word in raw], np.eye(5) + 1)
-    write(made, tmp_path / f"x.{suffix}")
+    space = Space.of([word.decode("utf-8", "surrogateescape") for word in raw], np.eye(5) + 1)
+    write(space, tmp_path / f"x.{suffix}")
     words = read(tmp_path / f"x.{suffix}").space.words
     assert [word.encode("utf-8", "surrogateescape") for word in words] == raw

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from calque.data.formats import read, sniff
-from calque.data.formats.format import Request
-from calque.data.formats.registry import FORMATS
+from calque.data.formats.format import ReadOptions
+from calque.data.formats.known_formats import FORMATS
 from calque.data.formats.text import parse_block
 from calque.errors import FormatError
 
@@ -131,10 +131,10 @@ def test_a_file_with_no_usable_row_says_why(save):
 
 
 @pytest.mark.parametrize(
-    ("line", "found"), [(b"b 3", 1), (b"b", 0), (b"b 3.5 4.5 5.5", 3), (b"b 0.25 4 5", 3), (b"b 1e-3 4 5", 3)]
+    ("line", "numbers"), [(b"b 3", 1), (b"b", 0), (b"b 3.5 4.5 5.5", 3), (b"b 0.25 4 5", 3), (b"b 1e-3 4 5", 3)]
 )
-def test_mixed_dimensions_name_the_line(save, line, found):
-    expected = rf"some\.vec:3: found {found} numbers after 'b', expected 2 as the header says"
+def test_mixed_dimensions_name_the_line(save, line, numbers):
+    expected = rf"some\.vec:3: found {numbers} numbers after 'b', expected 2 as the header says"
     with pytest.raises(FormatError, match=expected):
         read(save(b"3 2\na 1 2\n" + line + b"\nc 5 6\n"))
 
@@ -249,4 +249,4 @@ def test_a_line_that_never_ends_is_refused(save, monkeypatch):
     monkeypatch.setattr("calque.data.formats.text.LONGEST_LINE", 100)
     monkeypatch.setattr("calque.data.formats.text.BLOCK_SIZE", 50)
     with pytest.raises(FormatError, match="no line end in 100 bytes"):
-        FORMATS["word2vec"].read(save(b"2 2\n" + b"x" * 1000), Request())
+        FORMATS["word2vec"].read(save(b"2 2\n" + b"x" * 1000), ReadOptions())

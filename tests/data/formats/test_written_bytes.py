@@ -20,7 +20,7 @@ def block(request, monkeypatch):
 
 
 @pytest.fixture(params=[False, True], ids=["no counts", "counts"])
-def made(request):
+def space(request):
     words = ["東京", "\udcff\udcfe", "naïve", *(f"w{row}" * (1 + row % 4) for row in range(20))]
     vectors = torch.randn(len(words), 5, generator=torch.Generator().manual_seed(0))
     return Space(tuple(words), vectors, torch.arange(1.0, 24.0, dtype=torch.float64) if request.param else None)
@@ -32,30 +32,30 @@ def letters(space: Space) -> list[bytes]:
 
 @pytest.mark.usefixtures("block")
 class TestBytes:
-    def test_npz_is_what_numpy_saves(self, made, tmp_path):
-        write(made, tmp_path / "a.npz")
-        counts = {} if made.counts is None else {"counts": made.counts.numpy()}
+    def test_npz_is_what_numpy_saves(self, space, tmp_path):
+        write(space, tmp_path / "a.npz")
+        counts = {} if space.counts is None else {"counts": space.counts.numpy()}
         whole = io.BytesIO()
-        np.savez(whole, words=np.array(made.words), vectors=made.vectors.numpy(), **counts)
+        np.savez(whole, words=np.array(space.words), vectors=space.vectors.numpy(), **counts)
         assert (tmp_path / "a.npz").read_bytes() == whole.getvalue()
 
-    def test_safetensors_is_what_its_library_saves(self, made, tmp_path):
-        write(made, tmp_path / "a.safetensors")
-        tensors = {"vectors": made.vectors, "words": torch.tensor(list(b"\n".join(letters(made))), dtype=torch.uint8)}
-        tensors |= {} if made.counts is None else {"counts": made.counts}
+    def test_safetensors_is_what_its_library_saves(self, space, tmp_path):
+        write(space, tmp_path / "a.safetensors")
+        tensors = {"vectors": space.vectors, "words": torch.tensor(list(b"\n".join(letters(space))), dtype=torch.uint8)}
+        tensors |= {} if space.counts is None else {"counts": space.counts}
         assert (tmp_path / "a.safetensors").read_bytes() == save(tensors)
 
-    def test_npy_is_what_numpy_saves(self, made, tmp_path):
-        write(made, tmp_path / "a.npy")
+    def test_npy_is_what_numpy_saves(self, space, tmp_path):
+        write(space, tmp_path / "a.npy")
         whole = io.BytesIO()
-        np.save(whole, made.vectors.numpy())
+        np.save(whole, space.vectors.numpy())
         assert (tmp_path / "a.npy").read_bytes() == whole.getvalue()
-        assert (tmp_path / "a.words").read_bytes() == b"".join(word + b"\n" for word in letters(made))
+        assert (tmp_path / "a.words").read_bytes() == b"".join(word + b"\n" for word in letters(space))
 
-    def test_text_and_binary(self, made, tmp_path):
-        write(made, tmp_path / "a.vec")
-        write(made, tmp_path / "a.bin")
-        rows = list(zip(letters(made), made.vectors.numpy(), strict=True))
+    def test_text_and_binary(self, space, tmp_path):
+        write(space, tmp_path / "a.vec")
+        write(space, tmp_path / "a.bin")
+        rows = list(zip(letters(space), space.vectors.numpy(), strict=True))
         text = b"".join(word + b"".join(b" %.9g" % value for value in row) + b"\n" for word, row in rows)
         binary = b"".join(word + b" " + row.tobytes() + b"\n" for word, row in rows)
         assert (tmp_path / "a.vec").read_bytes() == b"23 5\n" + text

@@ -7,7 +7,7 @@ import torch
 from calque.data.preprocess import fit, unit
 from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.linear.maps import reweighted
+from calque.linear.closed_forms import reweighted
 from calque.methods.baselines.self_learning import (
     TELL_EVERY,
     Artetxe2018Settings,

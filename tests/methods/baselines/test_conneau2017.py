@@ -11,7 +11,7 @@ from torch.nn import functional
 from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
-from calque.linear.maps import nearest_orthogonal, procrustes
+from calque.linear.closed_forms import nearest_orthogonal, procrustes
 from calque.methods.baselines import adversary
 from calque.methods.baselines.adversary import (
     Network,

@@ -5,7 +5,7 @@ import torch
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.linear.maps import nearest_orthogonal
+from calque.linear.closed_forms import nearest_orthogonal
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate, random_rotation
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
 

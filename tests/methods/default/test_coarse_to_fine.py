@@ -9,7 +9,7 @@ import torch
 from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
-from calque.linear.maps import principal
+from calque.linear.closed_forms import principal
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
 from calque.methods.default.contrast import ContrastSettings

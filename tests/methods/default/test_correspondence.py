@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from calque.data.preprocess import unit
-from calque.linear.maps import LinearMap, TwoWay
+from calque.linear.closed_forms import TwoWay
+from calque.linear.maps import LinearMap
 from calque.methods.default.correspondence import LEAST, correspondence
 from calque.retrieval.exact import NEIGHBOURHOOD
 

@@ -7,7 +7,7 @@ import torch
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.linear.maps import TwoWay, nearest_orthogonal
+from calque.linear.closed_forms import TwoWay, nearest_orthogonal
 from calque.methods.default.contrast import ContrastSettings
 from calque.methods.default.correspondence import correspondence
 from calque.methods.default.refinement import RefinementSettings

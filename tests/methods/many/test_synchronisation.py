@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from calque.data.preprocess import unit
-from calque.linear.maps import nearest_orthogonal
+from calque.linear.closed_forms import nearest_orthogonal
 from calque.methods.many.synchronisation import connected, implied_rotation, shared_maps, synchronise
 from calque.methods.many.triangles import pairs_of
 from calque.retrieval.exact import Pairs

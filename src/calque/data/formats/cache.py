@@ -1,8 +1,8 @@
-"""Large text and binary files are kept after the first reading, in a form that is mapped into memory the next time.
+"""The cache: large text and binary files are kept after the first reading, and mapped into memory the next time.
 
-An entry is a folder: ``words.txt``, ``vectors.f32``, ``counts.f64`` where there are counts, and ``source.json`` with
-the stamps of the file it came from and of its own files. It is used only while all of them are what they were. Entries
-may be removed at any time.
+An entry is a folder: ``words.txt``, ``vectors.f32``, ``counts.f64`` if there are counts, and ``source.json``, which
+describes the file it came from and its own files. It is used only while all of these are unchanged. Entries may be
+removed at any time.
 """
 
 from __future__ import annotations
@@ -24,101 +24,125 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from calque.data.formats.file_identity import Look, Stamp, stamp_from
-from calque.data.formats.format import Request
-from calque.data.formats.rows import Harvest
+from calque.data.files import written_whole
+from calque.data.formats.file_identity import FileIdentity, FileRecord
+from calque.data.formats.format import FileContent, ReadOptions
 from calque.data.formats.text import decode
 
 VERSION = 1
-"""How an entry is laid out; another number, another layout."""
+"""How an entry is laid out; another layout has another number."""
 SMALLEST = 8 << 20
-"""Files of fewer bytes are read fast enough."""
+"""Smaller files are not cached: they are read fast enough."""
 SHARE = 4
-"""An entry may take one in so many bytes of what is free on the disk."""
+"""An entry may take one in so many bytes of the free disk."""
 ABANDONED = 24 * 3600
-"""After so many seconds a half-written entry is one that nobody will finish."""
-MARK, WORDS, VECTORS, COUNTS, PART = "source.json", "words.txt", "vectors.f32", "counts.f64", ".part-"
+"""A half-written entry is removed after so many seconds, since nobody will finish it."""
+DESCRIPTION, WORDS, VECTORS, COUNTS = "source.json", "words.txt", "vectors.f32", "counts.f64"
+UNFINISHED = ".part-"
+"""The beginning of the names of half-written entries."""
 
-
-@dataclass(frozen=True)
-class Kept:
-    """What an entry holds: a harvest, and the name of the format it was read from."""
-
-    harvest: Harvest
-    format: str
+_READERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    WORDS: lambda stream: decode(stream.read()).split("\n"),
+    # Pages that are written to are copied, so that nobody changes the cache.
+    VECTORS: lambda stream: np.memmap(stream, np.dtype("<f4"), "c"),
+    COUNTS: lambda stream: np.fromfile(stream, np.dtype("<f8")),
+}
 
 
 class CacheError(Exception):
-    """An entry that cannot be used or made; it never leaves this room, the file is read without it."""
+    """An entry that cannot be used or made. Only ``reading`` sees it, and then reads the file without the cache."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The place in the cache for one file, read in one way."""
+class CacheEntry:
+    """The place in the cache for one file, read with certain options."""
 
     source: Path
     folder: Path
 
-    def fetch(self) -> Kept | None:
-        """What is kept, if it still is what the file holds; CacheError where it is damaged or of another version."""
+    def read(self) -> FileContent | None:
+        """The content, if the file is unchanged; CacheError if the entry is damaged or of another version."""
         try:
-            told = json.loads((self.folder / MARK).read_bytes())
+            description = json.loads((self.folder / DESCRIPTION).read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             raise CacheError("its entry in the cache was damaged, and is made anew") from error
-        if not isinstance(told, dict) or told.get("version") != VERSION:
+        if not isinstance(description, dict) or description.get("version") != VERSION:
             raise CacheError("its entry in the cache is of another version of calque, and is made anew")
-        return self._opened(told)
-
-    def _opened(self, told: dict[str, Any]) -> Kept | None:
         try:
-            stamps = {name: stamp_from(each) for name, each in told["stamps"].items()}
-            with self.source.open("rb") as stream:
-                source = stamps["source"].of_same_file(stream)
-            if source is None:
-                return None
-            found = {name: _held(self.folder / name, stamps[name]) for name in stamps if name != "source"}
-            made = _kept(told, {name: content for name, (content, _) in found.items()})
+            return self._open(description)
         except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CacheError("its entry in the cache was damaged, and is made anew") from error
-        now = {"source": source} | {name: stamp for name, (_, stamp) in found.items()}
-        if now != stamps:
-            with suppress(OSError):  # then the sums are made again next time
-                _write_mark(self.folder, told, now)
-        return made
 
-    def keep(self, kept: Kept, source: Stamp) -> None:
-        """Put it into the cache, whole or not at all; CacheError where it cannot be."""
+    def _open(self, description: dict[str, Any]) -> FileContent | None:
+        """None if the source has changed; ValueError if a file of the entry has."""
+        records = {name: FileRecord.from_json(value) for name, value in description["stamps"].items()}
+        with self.source.open("rb") as stream:
+            record = records["source"].renewed(stream)
+        if record is None:
+            return None
+        renewed = {"source": record}
+        parts: dict[str, Any] = {}
+        for name in [name for name in records if name != "source"]:
+            with (self.folder / name).open("rb") as stream:
+                record = records[name].renewed(stream)
+                if record is None:
+                    raise ValueError(f"{name} has changed")
+                renewed[name] = record
+                parts[name] = _READERS[name](stream)
+        words, vectors, counts = parts[WORDS], parts[VECTORS].reshape(description["shape"]), parts.get(COUNTS)
+        if len(words) != len(vectors) or (counts is not None and len(counts) != len(words)):
+            raise ValueError("words, vectors and counts are not equally many")
+        if renewed != records:
+            with suppress(OSError):  # if this fails, the sums are computed again next time
+                _write_description(self.folder, description, renewed)
+        notes = tuple(map(str, description["notes"]))
+        return FileContent(words, vectors, notes, counts, format=str(description["format"]))
+
+    def write(self, content: FileContent, source: FileRecord) -> None:
+        """Put the content into the cache, whole or not at all; CacheError if that cannot be done.
+
+        An older entry is moved aside first. If another process was faster, its entry stays: it is just as good.
+        """
         try:
-            root = self.folder.parent
-            root.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(root)
-            _check_room(root, kept.harvest)
-            with tempfile.TemporaryDirectory(prefix=PART, dir=root, ignore_cleanup_errors=True) as part:
+            cache = self.folder.parent
+            cache.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(cache)
+            size, free = content.vectors.nbytes, shutil.disk_usage(cache).free
+            if size * SHARE > free:
+                raise _not_kept(f"it would take {size >> 20} MiB of the {free >> 20} that are free in {cache}")
+            with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=cache, ignore_cleanup_errors=True) as part:
                 fresh = Path(part) / "new"
                 fresh.mkdir()
-                _write(fresh, self.source, kept, source)
-                _put_in_place(fresh, self.folder)
+                _write_files(fresh, self.source, content, source)
+                with suppress(FileNotFoundError):
+                    self.folder.rename(fresh.with_name("old"))
+                try:
+                    fresh.rename(self.folder)
+                except OSError as error:
+                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                        raise
         except OSError as error:
             raise _not_kept(error.strerror or str(error)) from error
 
 
-def entry(source: Path, request: Request, format: str | None) -> Entry | None:
-    """The place for a file read in this way; None where it is too small to be worth one."""
+def cache_entry(source: Path, options: ReadOptions, format: str | None) -> CacheEntry | None:
+    """The place for a file read with these options; None if the file is too small to be cached."""
     if source.stat().st_size < SMALLEST:
         return None
-    place = os.path.abspath(source)  # noqa: PTH100  (a link is told by where it stands, and by what it leads to now)
-    words = None if request.words is None else os.path.abspath(request.words)  # noqa: PTH100
-    key = json.dumps([place, request.limit, format, words])
-    return Entry(source, _root() / hashlib.sha256(key.encode()).hexdigest()[:32])
+    # A symbolic link is known by its own path: what it leads to may change.
+    place = os.path.abspath(source)  # noqa: PTH100
+    words = None if options.words is None else os.path.abspath(options.words)  # noqa: PTH100
+    key = json.dumps([place, options.limit, format, words])
+    return CacheEntry(source, cache_folder() / hashlib.sha256(key.encode()).hexdigest()[:32])
 
 
-def _root() -> Path:
+def cache_folder() -> Path:
     """``$CALQUE_CACHE``, or ``calque`` in the user's folder for caches."""
-    given = os.environ.get("CALQUE_CACHE")
-    if given:
-        return Path(given).absolute()
+    named = os.environ.get("CALQUE_CACHE")
+    if named:
+        return Path(named).absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
     try:
         return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "calque"
@@ -126,71 +150,41 @@ def _root() -> Path:
         raise _not_kept("there is no home folder") from error
 
 
-def _not_kept(why: str) -> CacheError:
-    return CacheError(f"not kept in the cache ({why}), so it is read anew next time; CALQUE_CACHE names its folder")
+def _not_kept(reason: str) -> CacheError:
+    return CacheError(f"not kept in the cache ({reason}), so it is read anew next time; CALQUE_CACHE names its folder")
 
 
-def _words(stream: IO[bytes]) -> list[str]:
-    return decode(stream.read()).split("\n")
-
-
-def _vectors(stream: IO[bytes]) -> npt.NDArray[np.float32]:
-    """Copied where it is written to, so that nobody changes the cache."""
-    return np.memmap(stream, np.dtype("<f4"), "c")
-
-
-def _counts(stream: IO[bytes]) -> npt.NDArray[np.float64]:
-    return np.fromfile(stream, np.dtype("<f8"))
-
-
-_READERS: dict[str, Callable[[IO[bytes]], Any]] = {WORDS: _words, VECTORS: _vectors, COUNTS: _counts}
-
-
-def _held(path: Path, stamp: Stamp) -> tuple[Any, Stamp]:
-    """The content of one of our files, and its stamp now; ValueError where it is not what was written."""
-    with path.open("rb") as stream:
-        now = stamp.of_same_file(stream)
-        if now is None:
-            raise ValueError(f"{path.name} has changed")
-        return _READERS[path.name](stream), now
-
-
-def _kept(told: dict[str, Any], found: dict[str, Any]) -> Kept:
-    words, vectors, counts = found[WORDS], found[VECTORS].reshape(told["shape"]), found.get(COUNTS)
-    if len(words) != len(vectors) or (counts is not None and len(counts) != len(words)):
-        raise ValueError("words, vectors and counts are not equally many")
-    return Kept(Harvest(words, vectors, tuple(map(str, told["notes"])), counts), str(told["format"]))
-
-
-def _write(folder: Path, source: Path, kept: Kept, stamp: Stamp) -> None:
-    harvest = kept.harvest
-    letters = "\n".join(harvest.words).encode("utf-8", "surrogateescape")
-    if letters.count(b"\n") != len(harvest.words) - 1:
+def _write_files(folder: Path, source: Path, content: FileContent, source_record: FileRecord) -> None:
+    letters = "\n".join(content.words).encode("utf-8", "surrogateescape")
+    if letters.count(b"\n") != len(content.words) - 1:
         raise _not_kept("a word holds a line end")
-    contents = {WORDS: np.frombuffer(letters, np.uint8), VECTORS: harvest.vectors.astype("<f4", copy=False)}
-    if harvest.counts is not None:
-        contents[COUNTS] = harvest.counts.astype("<f8", copy=False)
-    written = {name: _written(folder / name, content) for name, content in contents.items()}
-    settled = _wait_for_the_clock(folder, max(look.changed for look, _ in written.values()))
-    own = {name: Stamp(look, settled, made, look.size) for name, (look, made) in written.items()}
-    told = {"version": VERSION, "path": str(source), "format": kept.format, "notes": list(harvest.notes)}
-    _write_mark(folder, told | {"shape": list(harvest.vectors.shape)}, {"source": stamp} | own)
-
-
-def _written(path: Path, content: npt.NDArray[Any]) -> tuple[Look, str]:
-    """The file's look and sum; the sum is made while the disk is busy."""
-    with ThreadPoolExecutor(1) as pool, path.open("wb") as stream:
-        letters = content.reshape(-1).view(np.uint8).data
-        summed = pool.submit(hashlib.sha256, letters)
-        stream.write(letters)
-        stream.flush()
-        return Look.of(os.fstat(stream.fileno())), summed.result().hexdigest()
+    arrays: dict[str, npt.NDArray[Any]] = {
+        WORDS: np.frombuffer(letters, np.uint8),
+        VECTORS: content.vectors.astype("<f4", copy=False),
+    }
+    if content.counts is not None:
+        arrays[COUNTS] = content.counts.astype("<f8", copy=False)
+    written: dict[str, tuple[FileIdentity, str]] = {}
+    for name, array in arrays.items():
+        # The sum is computed while the disk is busy.
+        with ThreadPoolExecutor(1) as pool, (folder / name).open("wb") as stream:
+            data = array.reshape(-1).view(np.uint8).data
+            digest = pool.submit(hashlib.sha256, data)
+            stream.write(data)
+            stream.flush()
+            written[name] = FileIdentity.of(os.fstat(stream.fileno())), digest.result().hexdigest()
+    settled = _wait_for_the_clock(folder, max(identity.changed for identity, _ in written.values()))
+    records = {"source": source_record}
+    for name, (identity, sha256) in written.items():
+        records[name] = FileRecord(identity, settled, sha256, identity.size)
+    description = {"version": VERSION, "path": str(source), "format": content.format, "notes": list(content.notes)}
+    _write_description(folder, description | {"shape": list(content.vectors.shape)}, records)
 
 
 def _wait_for_the_clock(folder: Path, changed: int) -> bool:
-    """Wait until the file system's time is past that of our files, so that a later change must show; whether it came.
+    """Wait until the file system's time is past that of our files, so that a later change must show.
 
-    Nobody else knows the folder yet, so what changes them before cannot be anyone but us.
+    Returns whether that time came. Nobody else knows the folder yet, so nobody else changes the files before.
     """
     for _ in range(20):
         with tempfile.NamedTemporaryFile(dir=folder) as probe:
@@ -200,35 +194,14 @@ def _wait_for_the_clock(folder: Path, changed: int) -> bool:
     return False
 
 
-def _write_mark(folder: Path, told: dict[str, Any], stamps: dict[str, Stamp]) -> None:
-    beside = folder / f".{MARK}.{os.getpid()}"
-    kept = told | {"stamps": {name: each.as_json() for name, each in stamps.items()}}
-    try:
-        beside.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        beside.replace(folder / MARK)
-    finally:
-        beside.unlink(missing_ok=True)
+def _write_description(folder: Path, description: dict[str, Any], records: dict[str, FileRecord]) -> None:
+    text = json.dumps(description | {"stamps": {name: record.as_json() for name, record in records.items()}}, indent=1)
+    with written_whole(folder / DESCRIPTION) as stream:
+        stream.write(text.encode())
 
 
-def _put_in_place(fresh: Path, folder: Path) -> None:
-    """Rename; what was there is moved aside. Where another process was faster, its entry stays: it is as good."""
-    with suppress(FileNotFoundError):
-        folder.rename(fresh.with_name("old"))
-    try:
-        fresh.rename(folder)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-            raise
-
-
-def _check_room(root: Path, harvest: Harvest) -> None:
-    size, free = harvest.vectors.nbytes, shutil.disk_usage(root).free
-    if size * SHARE > free:
-        raise _not_kept(f"it would take {size >> 20} MiB of the {free >> 20} that are free in {root}")
-
-
-def _remove_abandoned(root: Path) -> None:
-    for each in root.glob(f"{PART}*"):
+def _remove_abandoned(cache: Path) -> None:
+    for folder in cache.glob(f"{UNFINISHED}*"):
         with suppress(OSError):
-            if time.time() - each.stat().st_mtime > ABANDONED:
-                shutil.rmtree(each, ignore_errors=True)
+            if time.time() - folder.stat().st_mtime > ABANDONED:
+                shutil.rmtree(folder, ignore_errors=True)

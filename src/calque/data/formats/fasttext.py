@@ -1,17 +1,16 @@
-"""fastText ``.bin``, read with gensim: words, vectors, and vectors for words it has never seen."""
+"""fastText ``.bin``, read with gensim: words, vectors, and vectors for words that are not in the file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calque.data.formats.files import Head, in_one_line
-from calque.data.formats.format import Format, Request
-from calque.data.formats.rows import Harvest, Rows, Vectors
+from calque.data.formats.block_source import Vectors
+from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
+from calque.data.formats.streams import in_one_line
 from calque.errors import FormatError, MissingExtraError, UnknownWordError
 
 MAGIC = (793712314).to_bytes(4, "little")
@@ -26,46 +25,32 @@ class Subwords:
     def vector(self, word: str) -> Vectors:
         """The vector of any word, seen or unseen."""
         try:
-            made = np.asarray(self.keyed_vectors.get_vector(word), dtype=np.float32)
+            vector = np.asarray(self.keyed_vectors.get_vector(word), dtype=np.float32)
         except KeyError:  # a model that was trained without pieces
-            made = np.zeros(1, np.float32)
-        if not made.any():  # what gensim gives for a word that has none
+            vector = np.zeros(1, np.float32)
+        if not vector.any():  # gensim's answer for a word that has no pieces
             raise UnknownWordError(f"{word!r} has no vector and no pieces to make one of; try a longer word")
-        return made
+        return vector
 
 
-def recognise(head: Head) -> bool:
-    """The magic number that fastText begins its files with."""
-    return head.raw.startswith(MAGIC)
-
-
-def read(path: Path, request: Request) -> Harvest:
-    """Read all of the file (gensim cannot read a part), keep the words asked for and the model of their pieces."""
-    model = _load_model(_gensim_loader(path), path)
-    rows = Rows(request.limit)
-    counts = model.expandos.get("count")
-    # Where every word is kept, space and model share the one array: there is none to spare of this size.
-    vectors = model.vectors.astype(np.float32, copy=False)
-    rows.add(model.index_to_key, vectors, None if counts is None else counts.tolist())
-    gathered = rows.harvest(path)
-    return Harvest(gathered.words, gathered.vectors, gathered.notes, gathered.counts, Subwords(model))
-
-
-def _gensim_loader(path: Path) -> Callable[[str], Any]:
+def read(path: Path, options: ReadOptions) -> FileContent:
+    """Read the whole file (gensim cannot read a part), keep the words asked for and the model of their pieces."""
     try:
         from gensim.models.fasttext import load_facebook_vectors
     except ImportError as error:
         raise MissingExtraError("gensim", "fasttext", f"{path}: reading a fastText .bin file") from error
-    return load_facebook_vectors  # type: ignore[no-any-return]
-
-
-def _load_model(loader: Callable[[str], Any], path: Path) -> Any:
     try:
-        return loader(str(path))
+        model = load_facebook_vectors(str(path))
     except Exception as error:  # gensim's parser fails in as many ways as a file can be damaged
         raise FormatError(
             f"{path}: not a whole fastText .bin file ({in_one_line(error)}); download it again"
         ) from error
+    rows = RowCollector(options.limit)
+    counts = model.expandos.get("count")
+    # If every word is kept, space and model share this one large array.
+    vectors = model.vectors.astype(np.float32, copy=False)
+    rows.add(model.index_to_key, vectors, None if counts is None else counts.tolist())
+    return replace(rows.content(path), subwords=Subwords(model))
 
 
-FASTTEXT = Format("fasttext", (".bin",), recognise, read)
+FASTTEXT = Format("fasttext", (".bin",), read, magic=(MAGIC,))

@@ -1,4 +1,4 @@
-"""MUSE ``.pth``: vectors and a pickled dictionary object, read without running any pickled code."""
+"""MUSE ``.pth``: vectors and a pickled dictionary object. No pickled code is run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 
 import torch
 
-from calque.data.formats.arrays import check_vectors
-from calque.data.formats.files import Head, in_one_line, open_raw
-from calque.data.formats.format import Format, Request
-from calque.data.formats.npz import zip_names
-from calque.data.formats.rows import Harvest, Rows
+from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
+from calque.data.formats.numpy_files import ZIP_MAGIC, check_vectors, zip_names
+from calque.data.formats.streams import Head, in_one_line, open_raw
 from calque.errors import FormatError
 
 # How torch wrote its files before 1.6: not an archive, but a pickled magic number and more pickles.
@@ -22,28 +20,33 @@ _Dictionary = type("Dictionary", (), {"__module__": "src.dictionary"})
 
 
 def recognise(head: Head) -> bool:
-    """An archive or a stream that ``torch.save`` wrote."""
-    return head.raw.startswith(LEGACY_MAGIC) or any(name.endswith("/data.pkl") for name in zip_names(head))
+    """A stream or a zip archive that ``torch.save`` wrote."""
+    return head.raw.startswith(LEGACY_MAGIC) or any(name.endswith("/data.pkl") for name in zip_names(head.path))
 
 
-def read(path: Path, request: Request) -> Harvest:
+def read(path: Path, options: ReadOptions) -> FileContent:
     """Read ``{"dico": Dictionary, "vectors": tensor}`` as MUSE exports it, or the same with a list of ``words``."""
     content = _load_inert(path)
-    words = _find_words(content, path)
-    vectors = content.get("vectors") if isinstance(content, dict) else None
+    words = _word_list(content) if isinstance(content, dict) else None
+    if words is None or not all(isinstance(word, str) for word in words):
+        keys = sorted(map(str, content))[:8] if isinstance(content, dict) else type(content).__name__
+        raise FormatError(
+            f"{path}: holds {keys}, expected 'dico' (or a list 'words') and 'vectors' as MUSE exports them"
+        )
+    vectors = content.get("vectors")
     if not isinstance(vectors, torch.Tensor):
         raise FormatError(
             f"{path}: 'vectors' is {type(vectors).__name__}, expected a tensor; export it from MUSE again"
         )
     array = vectors.detach().to(torch.float32).numpy()
     check_vectors(array, len(words), path)
-    rows = Rows(request.limit)
+    rows = RowCollector(options.limit)
     rows.add(words, array)
-    return rows.harvest(path)
+    return rows.content(path)
 
 
 def _load_inert(path: Path) -> Any:
-    """What was saved, where it is made of tensors, plain containers and the stand-in only."""
+    """The saved value, if it consists of tensors, plain containers and the stand-in for MUSE's class only."""
     with open_raw(path) as stream:
         try:
             with torch.serialization.safe_globals([_Dictionary]):
@@ -55,17 +58,7 @@ def _load_inert(path: Path) -> Any:
             ) from error
 
 
-def _find_words(content: Any, path: Path) -> list[str]:
-    found = _listed(content) if isinstance(content, dict) else None
-    if found is None or not all(isinstance(word, str) for word in found):
-        keys = sorted(map(str, content))[:8] if isinstance(content, dict) else type(content).__name__
-        raise FormatError(
-            f"{path}: holds {keys}, expected 'dico' (or a list 'words') and 'vectors' as MUSE exports them"
-        )
-    return found
-
-
-def _listed(content: dict[Any, Any]) -> list[Any] | None:
+def _word_list(content: dict[Any, Any]) -> list[Any] | None:
     """The words in order: MUSE keeps them as a dictionary from row to word."""
     if isinstance(content.get("words"), list):
         return list(content["words"])
@@ -75,4 +68,4 @@ def _listed(content: dict[Any, Any]) -> list[Any] | None:
     return [rows[row] for row in range(len(rows))]
 
 
-MUSE = Format("muse", (".pth", ".pt"), recognise, read)
+MUSE = Format("muse", (".pth", ".pt"), read, magic=(LEGACY_MAGIC, ZIP_MAGIC), recognise=recognise)

@@ -1,31 +1,25 @@
-"""safetensors: ``vectors``, ``words`` as the bytes of a newline-joined list, and ``counts`` where they are known."""
+"""safetensors: ``vectors``, ``words`` as the bytes of a newline-joined list, and ``counts`` if they are known."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
-from calque.data.formats.block_source import Sheet
-from calque.data.formats.files import Head, in_one_line, output
-from calque.data.formats.format import Format, Request
-from calque.data.formats.rows import Harvest, Rows
-from calque.data.formats.spelling import encoded_words, trouble_in_lists
+from calque.data.formats.block_source import BlockSource, encoded_words, problem_in_list
+from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
+from calque.data.formats.streams import Head, in_one_line, output
 from calque.data.formats.text import decode
 from calque.errors import FormatError
 
 LENGTH_SIZE = 8
 BLOCK_ROWS = 4096
-_LETTER = np.dtype(np.uint8)
-_NAMES = {"|u1": "U8", "<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64"}
-_Tensor = tuple[str, np.dtype[Any], tuple[int, ...]]
+_TYPE_NAMES = {"|u1": "U8", "<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64"}
 
 
 def recognise(head: Head) -> bool:
@@ -40,87 +34,72 @@ def recognise(head: Head) -> bool:
         return False
 
 
-def read(path: Path, request: Request) -> Harvest:
+def read(path: Path, options: ReadOptions) -> FileContent:
     """Read the tensors a block at a time."""
     try:
         with safe_open(path, framework="pt") as archive:
-            return _read_archive(archive, path, request)
+            return _read_tensors(archive, path, options)
     except (SafetensorError, OSError) as error:
         raise FormatError(f"{path}: not a whole safetensors file ({in_one_line(error)}); save it again") from error
 
 
-def _read_archive(archive: Any, path: Path, request: Request) -> Harvest:
+def _read_tensors(archive: Any, path: Path, options: ReadOptions) -> FileContent:
     names = sorted(archive.keys())
     if not {"words", "vectors"} <= set(names):
         raise FormatError(f"{path}: holds the tensors {names}, expected 'words' and 'vectors'; rename them")
-    words = _split_words(archive.get_tensor("words"), path)
+    letters = archive.get_tensor("words")
+    if letters.dtype != torch.uint8 or letters.ndim != 1:
+        raise FormatError(f"{path}: 'words' is {letters.dtype}, expected the bytes of a newline-joined list in one row")
+    words = list(map(decode, letters.numpy().tobytes().split(b"\n")))
     counts = archive.get_tensor("counts").tolist() if "counts" in names else None
     vectors = archive.get_slice("vectors")
-    _check_shape(vectors.get_shape(), len(words), counts, path)
-    rows = Rows(request.limit)
+    shape = tuple(vectors.get_shape())
+    if len(shape) != 2 or shape[0] != len(words) or shape[1] == 0:
+        raise FormatError(
+            f"{path}: {len(words)} words but vectors of shape {shape}, expected ({len(words)}, dimensions)"
+        )
+    if counts is not None and len(counts) != len(words):
+        raise FormatError(f"{path}: {len(words)} words but {len(counts)} counts, expected as many")
+    rows = RowCollector(options.limit)
     for start in range(0, len(words), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
         rows.add(words[part], vectors[part].to(torch.float32).numpy(), counts and counts[part])
-    return rows.harvest(path)
+    return rows.content(path)
 
 
-def _split_words(letters: Tensor, path: Path) -> list[str]:
-    if letters.dtype != torch.uint8 or letters.ndim != 1:
-        raise FormatError(f"{path}: 'words' is {letters.dtype}, expected the bytes of a newline-joined list in one row")
-    return list(map(decode, letters.numpy().tobytes().split(b"\n")))
+def write(source: BlockSource, path: Path) -> None:
+    """Write words, vectors and, if they are known, counts: to the byte what the safetensors library would write.
 
-
-def _check_shape(shape: list[int], words: int, counts: list[float] | None, path: Path) -> None:
-    if len(shape) != 2 or shape[0] != words or shape[1] == 0:
-        raise FormatError(f"{path}: {words} words but vectors of shape {tuple(shape)}, expected ({words}, dimensions)")
-    if counts is not None and len(counts) != words:
-        raise FormatError(f"{path}: {words} words but {len(counts)} counts, expected as many")
-
-
-def write(sheet: Sheet, path: Path) -> None:
-    """Write words, vectors and, where they are known, counts, as the safetensors library would.
-
-    It lays larger numbers before smaller ones, and can only write what is in memory as a whole.
+    That library only writes what is in memory as a whole. It puts tensors of larger numbers before those of smaller
+    ones, and fills the table of contents up with blanks to a multiple of eight bytes.
     """
-    letters = sum(len(word) + 1 for block in encoded_words(sheet, path, trouble_in_lists) for word in block) - 1
-    tensors: list[_Tensor] = [
-        ("vectors", np.dtype("<f4"), (sheet.count, sheet.dimension)),
-        ("words", _LETTER, (letters,)),
-    ]
-    if sheet.counts is not None:
-        tensors.append(("counts", sheet.counts.dtype, sheet.counts.shape))
-    tensors.sort(key=lambda each: (-each[1].itemsize, each[0]))
-    contents = {"vectors": _vectors, "words": _words, "counts": _counts}
-    with output(path) as stream:
-        stream.write(_header(tensors))
-        for name, _, _ in tensors:
-            contents[name](stream, sheet)
-
-
-def _header(tensors: Sequence[_Tensor]) -> bytes:
-    """The table of contents, filled up with blanks to a multiple of eight bytes."""
-    told, begin = {}, 0
-    for name, kind, shape in tensors:
+    letters = sum(len(word) + 1 for block in encoded_words(source, path, problem_in_list) for word in block) - 1
+    tensors: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
+        "vectors": (np.dtype("<f4"), (source.count, source.dimension)),
+        "words": (np.dtype(np.uint8), (letters,)),
+    }
+    if source.counts is not None:
+        tensors["counts"] = (source.counts.dtype, source.counts.shape)
+    order = sorted(tensors, key=lambda name: (-tensors[name][0].itemsize, name))
+    table, begin = {}, 0
+    for name in order:
+        kind, shape = tensors[name]
         end = begin + kind.itemsize * math.prod(shape)
-        told[name] = {"dtype": _NAMES[kind.str], "shape": list(shape), "data_offsets": [begin, end]}
+        table[name] = {"dtype": _TYPE_NAMES[kind.str], "shape": list(shape), "data_offsets": [begin, end]}
         begin = end
-    text = json.dumps(told, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % LENGTH_SIZE)
-    return len(text).to_bytes(LENGTH_SIZE, "little") + text
+    header = json.dumps(table, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % LENGTH_SIZE)
+    with output(path) as stream:
+        stream.write(len(header).to_bytes(LENGTH_SIZE, "little") + header)
+        for name in order:
+            if name == "vectors":
+                for block in source.vectors():
+                    stream.write(block.astype("<f4", copy=False).tobytes())
+            elif name == "words":
+                for number, words in enumerate(encoded_words(source, path, problem_in_list)):
+                    stream.write(b"\n" * (number > 0) + b"\n".join(words))
+            elif source.counts is not None:
+                stream.write(source.counts.tobytes())
 
 
-def _vectors(stream: IO[bytes], sheet: Sheet) -> None:
-    for block in sheet.vectors():
-        stream.write(block.astype("<f4", copy=False).tobytes())
-
-
-def _words(stream: IO[bytes], sheet: Sheet) -> None:
-    for number, block in enumerate(sheet.words()):
-        stream.write(b"\n" * (number > 0) + "\n".join(block).encode("utf-8", "surrogateescape"))
-
-
-def _counts(stream: IO[bytes], sheet: Sheet) -> None:
-    stream.write(b"" if sheet.counts is None else sheet.counts.tobytes())
-
-
-SAFETENSORS = Format("safetensors", (".safetensors",), recognise, read, write)
+SAFETENSORS = Format("safetensors", (".safetensors",), read, write, recognise=recognise)

@@ -1,12 +1,14 @@
-"""Lines of a word and its numbers: parsed a block at a time, and line by line where a block is not clean.
+"""Text files of a word and its numbers a line: parsed a block at a time, and line by line where a block is not clean.
 
-Fields are separated by ASCII spaces and tabs only, and counted from the right, so a word may hold any other
-Unicode whitespace, and even spaces. Bytes that are not UTF-8 survive as surrogates (PEP 383).
+Only ASCII spaces and tabs separate fields, and fields are counted from the right. So a word may hold any other Unicode
+whitespace, and even spaces. Bytes that are not UTF-8 are kept as surrogates (PEP 383).
 """
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +17,32 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from calque.data.formats.decimals import decimals
-from calque.data.formats.numerals import BLANK, NUMBER, SEPARATOR, ends_in_fraction, numbers_at_end
-from calque.data.formats.rows import Rows, Vectors
+from calque.data.formats.block_source import Vectors, problem_in_list
+from calque.data.formats.format import RowCollector
 from calque.errors import FormatError
 
 BLOCK_SIZE = 1 << 20
 LONGEST_LINE = 1 << 26
-NEWLINE, RETURN, SPACE, TAB = b"\n\r \t"
+SAMPLED_LINES = 50
+MOST_DIGITS = 9
+"""Of a number that is read digit by digit: more would not fit 32 bits."""
+
+BLANK = b" \t\r\n"
+NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE)
+SEPARATOR = re.compile(rb"[ \t]+")
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(\d{1,15})[ \t]+(\d{1,15})[ \t]*\r?\n?")
+_ENDS_IN_NUMBER = re.compile(rb"[ \t][+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z", re.IGNORECASE)
+_ENDS_IN_FRACTION = re.compile(rb"[ \t][+-]?(?:\d*\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+)\Z", re.IGNORECASE)
+_NEWLINE, _RETURN, _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO = b"\n\r \t+-.0"
+_CONTROL = bytes(set(range(_SPACE)) - set(b"\t\n\r"))
+"""Bytes below the space that separate no fields."""
+
+Positions = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a text stands and how long its vectors are."""
+    """Where the lines come from and how long their vectors are."""
 
     path: Path
     dimension: int
@@ -35,36 +50,32 @@ class Layout:
     """Why that dimension is expected: ``as the header says``."""
     first_line: int = 1
 
-    def at(self, line: int) -> str:
-        """``file:line`` of a line counted from 0 after the header."""
-        return f"{self.path}:{self.first_line + line}"
 
+def read_rows(stream: IO[bytes], layout: Layout, rows: RowCollector) -> tuple[int, tuple[str, ...]]:
+    """Read lines into ``rows`` until its limit or the end of the file.
 
-def read_rows(stream: IO[bytes], layout: Layout, rows: Rows) -> tuple[int, tuple[str, ...]]:
-    """Read lines into ``rows`` until the limit or the end; the number of lines that held a vector, and the notes."""
-    line = held = 0
+    Returns the number of lines that held a vector, and notes.
+    """
+    line = vector_count = 0
+    wanted = rows.wanted
     for block in _line_blocks(stream, layout):
-        if not block.endswith(b"\n"):
-            return _read_last(block, layout, line, rows, held)
-        while block and rows.wanted:
-            part, block = _split_after(block, rows.wanted)
+        if not block.endswith(b"\n"):  # the end of the file: a whole last line, or one that was cut
+            try:
+                words, vectors = parse_lines(block, layout, line)
+            except FormatError:
+                return vector_count, (f"the last line (line {layout.first_line + line}) is cut: left out",)
+            rows.add(words, vectors)
+            return vector_count + len(words), ()
+        while block and wanted:
+            part, block = _split_after(block, wanted)
             words, vectors = parse_block(part, layout.dimension) or parse_lines(part, layout, line)
             rows.add(words, vectors)
             line += part.count(b"\n")
-            held += len(words)
-        if not rows.wanted:
+            vector_count += len(words)
+            wanted = rows.wanted
+        if not wanted:
             break
-    return held, ()
-
-
-def _read_last(block: bytes, layout: Layout, line: int, rows: Rows, held: int) -> tuple[int, tuple[str, ...]]:
-    """A last line without a line end: whole, or cut and then left out."""
-    try:
-        words, vectors = parse_lines(block, layout, line)
-    except FormatError:
-        return held, (f"the last line (line {layout.first_line + line}) is cut: left out",)
-    rows.add(words, vectors)
-    return held + len(words), ()
+    return vector_count, ()
 
 
 def _line_blocks(stream: IO[bytes], layout: Layout) -> Iterator[bytes]:
@@ -84,114 +95,211 @@ def _line_blocks(stream: IO[bytes], layout: Layout) -> Iterator[bytes]:
 
 
 def _split_after(block: bytes, lines: int) -> tuple[bytes, bytes]:
-    """The first ``lines`` lines and the others, so that nothing past the limit is looked at."""
+    """The first ``lines`` lines and the others, so that nothing past the limit is parsed."""
     if block.count(b"\n") <= lines:
         return block, b""
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == NEWLINE)
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
     end = int(ends[lines - 1]) + 1
     return block[:end], block[end:]
 
 
 def parse_block(block: bytes, dimension: int) -> tuple[list[str], Vectors] | None:
-    """All lines of a block at once; None where any of them needs a closer look."""
+    """All lines of a block at once; None if any line is not clean and has to be parsed alone."""
     spans = _spans(block, dimension)
     if spans is None:
         return None
-    tails = b"".join([block[end:stop] for _, end, stop in spans])
-    values = _numbers(tails, len(spans) * dimension)
+    text = b"".join([block[word_end:line_end] for _, word_end, line_end in spans])
+    values = decimals(text, len(spans) * dimension)
+    if values is None:
+        values = _any_numbers(text, len(spans) * dimension)
     if values is None:
         return None
-    words = [decode(block[start:end].rstrip(b" \t")) for start, end, _ in spans]
+    words = [decode(block[start:word_end].rstrip(b" \t")) for start, word_end, _ in spans]
     return words, values.reshape(len(spans), dimension)
 
 
 def _spans(block: bytes, dimension: int) -> list[tuple[int, int, int]] | None:
-    """For each line the start of the word, its end and the end of the line, the vector counted from the right.
+    """For each line, where it starts, where its word ends and where the line ends, fields counted from the right.
 
-    None where a line is short, or two separators meet: an empty field would let a later one that holds two
-    numbers, such as "1-2", make up for it unseen.
+    None if a line is short or two separators meet: with an empty field, a later field that holds two numbers, such as
+    "1-2", would go unnoticed.
     """
     letters = np.frombuffer(block, np.uint8)
-    gaps = letters == SPACE if b"\t" not in block else (letters == SPACE) | (letters == TAB)
-    places = np.flatnonzero(gaps)
-    starts, stops = _line_ends(letters)
-    last = np.searchsorted(places, stops) - gaps[np.maximum(stops - 1, 0)]
-    many = last - np.searchsorted(places, starts)
-    if (many < dimension).any() or (np.diff(places) == 1).any():
-        return None
-    ends = places[last - dimension]
-    if any(ends_in_fraction(block[starts[row] : ends[row]]) for row in np.flatnonzero(many > dimension).tolist()):
-        return None
-    return list(zip(starts.tolist(), ends.tolist(), (stops + 1).tolist(), strict=True))
-
-
-def _line_ends(letters: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where each line starts, and where its line end (one byte or two) stands."""
-    newlines = np.flatnonzero(letters == NEWLINE)
+    is_gap = letters == _SPACE if b"\t" not in block else (letters == _SPACE) | (letters == _TAB)
+    gaps = np.flatnonzero(is_gap)
+    newlines = np.flatnonzero(letters == _NEWLINE)
     starts = np.concatenate((np.zeros(1, np.intp), newlines[:-1] + 1))
-    return starts, newlines - (letters[np.maximum(newlines - 1, 0)] == RETURN)
+    ends = newlines - (letters[np.maximum(newlines - 1, 0)] == _RETURN)
+    last_gap = np.searchsorted(gaps, ends) - is_gap[np.maximum(ends - 1, 0)]
+    gap_counts = last_gap - np.searchsorted(gaps, starts)
+    if (gap_counts < dimension).any() or (np.diff(gaps) == 1).any():
+        return None
+    word_ends = gaps[last_gap - dimension]
+    longer_lines = np.flatnonzero(gap_counts > dimension).tolist()
+    if any(_ENDS_IN_FRACTION.search(block[starts[row] : word_ends[row]]) for row in longer_lines):
+        return None
+    return list(zip(starts.tolist(), word_ends.tolist(), (ends + 1).tolist(), strict=True))
 
 
-def _numbers(tails: bytes, expected: int) -> Vectors | None:
-    """Every number in a text; None unless all of it is numbers, and as many as expected."""
-    plain = decimals(tails, expected)
-    if plain is not None:
-        return plain
+def decimals(text: bytes, expected: int) -> Vectors | None:
+    """Numbers with equally many decimals, as most vector files have them, read digit by digit over all of them at once.
+
+    Each is a whole number of at most nine digits divided by a power of ten. Both are exact in double precision, so one
+    division rounds as a parser would. None unless there are ``expected`` numbers, all of this form.
+    """
+    if len(text.translate(None, _CONTROL)) != len(text):
+        return None
+    letters = np.frombuffer(text, np.uint8)
+    blank = np.ones(len(letters) + 2, np.bool_)
+    np.less_equal(letters, _SPACE, out=blank[1:-1])
+    borders = np.flatnonzero(blank[1:] != blank[:-1])
+    starts, ends = borders[::2], borders[1::2]
+    if len(starts) != expected or expected == 0:
+        return None
+    places = text[starts[0] : ends[0]][::-1].find(_POINT)
+    points = ends - 1 - places
+    first = letters[starts]
+    negative = first == _MINUS
+    before_point = points - starts - (negative | (first == _PLUS))
+    if places < 1 or int(before_point.min()) < 1 or places + int(before_point.max()) > MOST_DIGITS:
+        return None
+    if not (letters[points] == _POINT).all():
+        return None
+    whole = _whole_numbers(letters, ends, points, places, before_point)
+    if whole is None:
+        return None
+    values = whole / 10.0**places
+    np.negative(values, out=values, where=negative)
+    return values.astype(np.float32)
+
+
+def _whole_numbers(
+    letters: npt.NDArray[np.uint8], ends: Positions, points: Positions, places: int, before_point: Positions
+) -> npt.NDArray[np.int32] | None:
+    """The digits of each number as one whole number, from the last digit on; None if a letter is no digit."""
+    whole, largest = np.zeros(len(ends), np.int32), np.zeros(len(ends), np.uint8)
+    for place in range(places):
+        digit = letters[ends - 1 - place] - np.uint8(_ZERO)
+        np.maximum(largest, digit, out=largest)
+        whole += digit * np.int32(10**place)
+    shortest = int(before_point.min())
+    for place in range(int(before_point.max())):
+        digit = letters[np.maximum(points - 1 - place, 0)] - np.uint8(_ZERO)
+        if place >= shortest:
+            digit = digit * (before_point > place)
+        np.maximum(largest, digit, out=largest)
+        whole += digit * np.int32(10 ** (places + place))
+    return whole if int(largest.max()) <= 9 else None
+
+
+def _any_numbers(text: bytes, expected: int) -> Vectors | None:
+    """Numbers of any form, by numpy; None unless there are ``expected`` numbers and nothing else."""
     with warnings.catch_warnings():
         # numpy warns, and will later raise, where it stops before the end of the text.
         warnings.simplefilter("error", DeprecationWarning)
         warnings.filterwarnings("ignore", category=RuntimeWarning)
         try:
-            values = np.fromstring(tails, dtype=np.float32, sep=" ")
+            values = np.fromstring(text, dtype=np.float32, sep=" ")
         except (DeprecationWarning, ValueError):
             return None
     return values if len(values) == expected else None
 
 
 def parse_lines(block: bytes, layout: Layout, line: int) -> tuple[list[str], Vectors]:
-    """The same one line at a time: slower, forgiving about blanks, and able to name the line that is wrong."""
+    """The same, line by line: slower, but it allows repeated blanks, and names the line and value that are wrong.
+
+    ``line`` is the number of the first line, counted from 0 after the header.
+    """
     words: list[str] = []
     vectors: list[list[float]] = []
-    for offset, text in enumerate(block.removesuffix(b"\n").split(b"\n")):
-        if not text.strip(BLANK):
-            continue
-        word, values = _parse_line(text, layout, layout.at(line + offset))
-        words.append(word)
-        vectors.append(values)
+    for number, text in enumerate(block.removesuffix(b"\n").split(b"\n"), layout.first_line + line):
+        if text.strip(BLANK):
+            word, values = _parse_line(text.rstrip(BLANK), layout, f"{layout.path}:{number}")
+            words.append(word)
+            vectors.append(values)
     with np.errstate(over="ignore"):
         return words, np.array(vectors, dtype=np.float32).reshape(len(words), layout.dimension)
 
 
 def _parse_line(text: bytes, layout: Layout, where: str) -> tuple[str, list[float]]:
-    text = text.rstrip(BLANK)
     gaps = list(SEPARATOR.finditer(text))
     word = text[: gaps[-layout.dimension].start()] if len(gaps) >= layout.dimension else text
-    if len(gaps) < layout.dimension or ends_in_fraction(word):
-        raise _wrong_length(text, layout, where)
-    fields = SEPARATOR.split(text[gaps[-layout.dimension].end() :])
-    wrong = next((place for place, piece in enumerate(fields) if not NUMBER.fullmatch(piece)), None)
-    if wrong is not None:
+    if len(gaps) < layout.dimension or _ENDS_IN_FRACTION.search(word):
         raise FormatError(
-            f"{where}: value {wrong + 1} of the word {shown(word)} is {shown(fields[wrong])}, "
-            f"expected a number, {layout.dimension} to a line {layout.reason}; mend or remove the line"
+            f"{where}: found {numbers_at_end(text)} numbers after {shown(SEPARATOR.split(text)[0])}, "
+            f"expected {layout.dimension} {layout.reason}; mend or remove the line"
         )
+    fields = SEPARATOR.split(text[gaps[-layout.dimension].end() :])
+    for place, field in enumerate(fields, 1):
+        if not NUMBER.fullmatch(field):
+            raise FormatError(
+                f"{where}: value {place} of the word {shown(word)} is {shown(field)}, "
+                f"expected a number, {layout.dimension} to a line {layout.reason}; mend or remove the line"
+            )
     return decode(word), list(map(float, fields))
 
 
-def _wrong_length(text: bytes, layout: Layout, where: str) -> FormatError:
-    many = numbers_at_end(text)
-    word = SEPARATOR.split(text)[0]
-    return FormatError(
-        f"{where}: found {many} numbers after {shown(word)}, expected {layout.dimension} {layout.reason}; "
-        "mend or remove the line"
-    )
+def header(line: bytes) -> tuple[int, int] | None:
+    """The two whole numbers of a header such as ``200000 300``; None if the line is no header."""
+    match = _HEADER.fullmatch(line)
+    return (int(match[1]), int(match[2])) if match else None
 
 
-def write_lines(stream: IO[bytes], words: Iterable[list[bytes]], vectors: Iterable[Vectors]) -> None:
+def common_dimension(head: bytes) -> int:
+    """The vector length of most of the first lines of a file without a header; 0 if fewer than half end in a number.
+
+    The first line alone does not decide: its word may hold a space and a number.
+    """
+    lines = head.split(b"\n", SAMPLED_LINES + 1)
+    if len(lines) > 1:
+        lines = lines[:-1]  # which may be cut
+    lines = [line for line in lines[:SAMPLED_LINES] if line.strip(BLANK)]
+    lengths = Counter(filter(None, map(numbers_at_end, lines)))
+    if not lines or 2 * lengths.total() < len(lines):
+        return 0
+    return lengths.most_common(1)[0][0]
+
+
+def numbers_at_end(line: bytes) -> int:
+    """How many numbers stand at the end of a line, after at least one field for the word."""
+    fields = SEPARATOR.split(line.rstrip(BLANK))
+    for count, field in enumerate(reversed(fields[1:])):
+        if not NUMBER.fullmatch(field):
+            return count
+    return len(fields) - 1
+
+
+def is_bare_matrix(head: bytes) -> bool:
+    """Whether the first lines are numbers only, so that their first column would be taken for words."""
+    first_fields = [SEPARATOR.split(line.strip())[0] for line in head.split(b"\n", 9)[:9] if line.strip()]
+    return all(_ENDS_IN_FRACTION.search(b" " + field) for field in first_fields)
+
+
+def has_control_bytes(head: bytes) -> bool:
+    """Whether these bytes cannot be plain text."""
+    return any(byte < 32 and byte not in b"\t\n\v\f\r" for byte in set(head))
+
+
+def write_rows(stream: IO[bytes], words: Iterable[list[bytes]], vectors: Iterable[Vectors]) -> None:
     """One line a word, block by block. With nine significant digits every float32 is read back exactly."""
-    for some, block in zip(words, vectors, strict=True):
+    for word_block, block in zip(words, vectors, strict=True):
         pattern = b" %.9g" * block.shape[1] + b"\n"
-        stream.write(b"".join([word + pattern % tuple(row) for word, row in zip(some, block.tolist(), strict=True)]))
+        rows = zip(word_block, block.tolist(), strict=True)
+        stream.write(b"".join([word + pattern % tuple(row) for word, row in rows]))
+
+
+def problem_in_text(word: bytes) -> str:
+    """Why a word cannot stand before its numbers on a line; empty if it can."""
+    if word and b"\n" not in word and word[-1:] in (b" ", b"\t", b"\r"):
+        return "ends in a blank, which would be lost"
+    if ends_in_number(word):
+        return "ends in a number after a space, which would be read as part of its vector"
+    return problem_in_list(word)
+
+
+def ends_in_number(word: bytes) -> bool:
+    """Whether a word such as ``iphone 6`` could be taken for a shorter word and one more number."""
+    return _ENDS_IN_NUMBER.search(word) is not None
 
 
 def decode(word: bytes) -> str:

@@ -36,7 +36,8 @@ from torch import Tensor
 
 from calque.data.preprocess import check_steps, fit, unit
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, procrustes
+from calque.linear.closed_forms import procrustes
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.methods.baselines.adversary import (
     LEAK,

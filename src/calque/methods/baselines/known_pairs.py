@@ -22,7 +22,8 @@ from torch import Tensor
 
 from calque.data.preprocess import Preprocessing, check_steps, fit
 from calque.errors import LexiconError, SettingsError
-from calque.linear.maps import LinearMap, least_squares, procrustes
+from calque.linear.closed_forms import least_squares, procrustes
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.methods.task import Outcome, Task
 from calque.progress import Step

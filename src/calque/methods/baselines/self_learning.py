@@ -35,7 +35,8 @@ from torch import Tensor
 
 from calque.data.preprocess import check_steps, fit, unit
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, reweighted
+from calque.linear.closed_forms import reweighted
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.methods.baselines.known_pairs import KnownPairs, known_pairs, rotation
 from calque.methods.default.starts import profiles

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.linear.maps import nearest_orthogonal
+from calque.linear.closed_forms import nearest_orthogonal
 from calque.progress import never
 from calque.transport import inner, scale, sqrt_cosine_cost
 

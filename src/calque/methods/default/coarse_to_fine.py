@@ -13,7 +13,8 @@ from torch import Tensor
 
 from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, TwoWay
+from calque.linear.closed_forms import TwoWay
+from calque.linear.maps import LinearMap
 from calque.linear.side import Milestone
 from calque.methods.default.alternation import Alternated, AlternationSettings, Problem, alternate
 from calque.methods.default.confirmation import WORDS as CARRIED_WORDS

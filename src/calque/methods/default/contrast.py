@@ -26,7 +26,8 @@ from torch import Tensor
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, TwoWay
+from calque.linear.closed_forms import TwoWay
+from calque.linear.maps import LinearMap
 from calque.methods.default.correspondence import Lists, lists, trusted
 from calque.methods.default.refinement import enough
 from calque.progress import Listen, Step, never, quiet

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from calque.data.preprocess import unit
-from calque.linear.maps import TwoWay
+from calque.linear.closed_forms import TwoWay
 from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, nearest
 
 LEAST = 1e-3

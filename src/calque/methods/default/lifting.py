@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from calque.linear.maps import nearest_orthogonal
+from calque.linear.closed_forms import nearest_orthogonal
 from calque.methods.default.starts import Arena
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost
 

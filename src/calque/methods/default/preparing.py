@@ -11,7 +11,8 @@ from torch import Tensor
 from calque.data.preprocess import Preprocessing, fit, unit
 from calque.data.space import Space
 from calque.errors import SpaceError
-from calque.linear.maps import LinearMap, principal
+from calque.linear.closed_forms import principal
+from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.methods.task import FEWEST_WORDS
 

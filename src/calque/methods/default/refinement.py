@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, TwoWay, nearest_orthogonal, two_way
+from calque.linear.closed_forms import TwoWay, nearest_orthogonal, two_way
+from calque.linear.maps import LinearMap
 from calque.methods.default.correspondence import correspondence
 from calque.progress import Listen, Step, never, quiet
 from calque.retrieval.exact import Pairs

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.linear.maps import LinearMap, TwoWay, nearest_orthogonal
+from calque.linear.closed_forms import TwoWay, nearest_orthogonal
+from calque.linear.maps import LinearMap
 from calque.methods.default.correspondence import correspondence
 from calque.progress import never
 from calque.retrieval.exact import Pairs

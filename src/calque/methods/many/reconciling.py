@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, TwoWay
+from calque.linear.closed_forms import TwoWay
+from calque.linear.maps import LinearMap
 from calque.methods.default.contrast import ContrastSettings, Entries, entries_of, slopes, stepped, surer
 from calque.methods.default.correspondence import correspondence, lists, trusted
 from calque.methods.default.refinement import RefinementSettings, enough, from_pairs

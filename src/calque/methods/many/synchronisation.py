@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from calque.linear.maps import LinearMap, nearest_orthogonal
+from calque.linear.closed_forms import nearest_orthogonal
+from calque.linear.maps import LinearMap
 from calque.methods.many.triangles import Dictionaries, Pair
 from calque.retrieval.exact import Pairs
 

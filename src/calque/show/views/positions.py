@@ -13,7 +13,8 @@ from torch import Tensor
 
 from calque.data.preprocess import unit
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, principal
+from calque.linear.closed_forms import principal
+from calque.linear.maps import LinearMap
 from calque.runs.alignment import Alignment
 
 FITTED = 5000
