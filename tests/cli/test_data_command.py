@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from calque.cli import data as data_command
-from calque.experiments.sources import Patience
+from calque.experiments.sources.download import Patience
 from experiments.sources.publisher import Mishap, Page, Publisher, serving
 
 ONE, TWO, THREE = b"1 2\none 1 0\n" * 200, b"1 2\ntwo 0 1\n" * 300, b"1 2\nthree 1 1\n" * 100

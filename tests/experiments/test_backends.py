@@ -22,7 +22,6 @@ from calque.experiments.jobs import (
     JobDone,
     JobLost,
     JobStarted,
-    JobUnreadable,
     Resources,
     SpaceFile,
     Watch,
@@ -70,7 +69,7 @@ class TestEither:
         broken.path.write_text("no vectors\n")
         jobs = [Job("a", work.look, (broken,)), Job("b", work.look, (file_of("one"), broken)), Job("c", work.look)]
         happened = list(backend.work(jobs))
-        undone = [each for each in happened if isinstance(each, JobUnreadable)]
+        undone = [each for each in happened if isinstance(each, JobLost) and each.unreadable]
         assert sorted(each.job.name for each in undone) == ["a", "b"]
         assert all(isinstance(each.error, CalqueError) and "broken.vec" in str(each.error) for each in undone)
         assert [each.job.name for each in happened if isinstance(each, JobDone)] == ["c"]

@@ -14,19 +14,10 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from calque.cli.commands.common import Common
-from calque.experiments.sources import (
-    SHIPPED,
-    Catalogue,
-    DataFile,
-    DownloadResult,
-    FetchOptions,
-    FileState,
-    Patience,
-    amount,
-    fetch,
-    read_catalogue,
-    survey,
-)
+from calque.experiments.sources.catalogue import SHIPPED, Catalogue, DataFile, read_catalogue
+from calque.experiments.sources.download import Patience
+from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch
+from calque.experiments.sources.state import FileState, amount, survey
 from calque.progress import Listen, Step
 
 WRONG = 2

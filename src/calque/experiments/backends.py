@@ -18,7 +18,6 @@ from calque.experiments.jobs import (
     JobEvent,
     JobLost,
     JobStarted,
-    JobUnreadable,
     Resources,
     Result,
     Watch,
@@ -112,7 +111,7 @@ class LocalBackend:
             readable = [space for space in loaded if isinstance(space, LoadedSpace)]
             error = next((error for error in loaded if isinstance(error, CalqueError)), None)
             if error is not None:
-                yield JobUnreadable(job, error)
+                yield JobLost(job, error, unreadable=True)
             else:
                 for note in [note for space in readable for note in space.notes if note not in reported]:
                     reported.add(note)

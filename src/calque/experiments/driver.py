@@ -20,7 +20,6 @@ from calque.experiments.jobs import (
     JobEvent,
     JobLost,
     JobStarted,
-    JobUnreadable,
     Resources,
     Watch,
 )
@@ -226,11 +225,10 @@ class _Work:
                 seeds = tuple(key.seed for key in keys)
                 self.tell(RunStarted(keys[0].method, keys[0].pair, seeds, self.time_left.progress()))
                 continue
-            if isinstance(event, JobUnreadable):
-                self.lose(*(LostRun(key, event.error, unreadable=True) for key in keys))
-            elif isinstance(event, JobLost):
-                self.tell(RunBroken(keys[0], event.error, event.again))
-                self.lose(*(LostRun(key, event.error) for key in keys if not event.again))
+            if isinstance(event, JobLost):
+                if not event.unreadable:
+                    self.tell(RunBroken(keys[0], event.error, event.again))
+                self.lose(*(LostRun(key, event.error, event.unreadable) for key in keys if not event.again))
             else:
                 for run in event.result:
                     self.keep(run, keys)

@@ -15,7 +15,6 @@ from typing import Generic, Protocol, TypeVar
 import torch
 
 from calque.data.space import Space
-from calque.errors import CalqueError
 from calque.progress import Listen, never, quiet
 
 Result = TypeVar("Result")
@@ -84,16 +83,8 @@ class JobDone(Generic[Result]):
 
 
 @dataclass(frozen=True)
-class JobUnreadable(Generic[Result]):
-    """A job was not started, because a file that it needs cannot be read."""
-
-    job: Job[Result]
-    error: CalqueError
-
-
-@dataclass(frozen=True)
 class JobLost(Generic[Result]):
-    """A job broke off: it raised, or its worker died."""
+    """A job has no result: it raised, its worker died, or it was not started because a file cannot be read."""
 
     job: Job[Result]
     error: Exception
@@ -101,6 +92,8 @@ class JobLost(Generic[Result]):
     """How often it was tried so far."""
     again: int = 0
     """How often it will still be tried; 0 if this is the end of it."""
+    unreadable: bool = False
+    """Whether a file is the reason."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,7 @@ class FileMended:
     note: str
 
 
-JobEvent = JobStarted[Result] | JobDone[Result] | JobUnreadable[Result] | JobLost[Result] | FileMended
+JobEvent = JobStarted[Result] | JobDone[Result] | JobLost[Result] | FileMended
 
 
 class Backend(Protocol):

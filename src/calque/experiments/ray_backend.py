@@ -26,7 +26,6 @@ from calque.experiments.jobs import (
     JobEvent,
     JobLost,
     JobStarted,
-    JobUnreadable,
     Resources,
     Result,
     SpaceFile,
@@ -212,7 +211,7 @@ class _Queue(Generic[Result]):
         if reply.raised:
             yield JobLost(job, WorkerLostError(reply.raised), trial, again)
         elif reply.unreadable:
-            yield JobUnreadable(job, CalqueError(reply.unreadable))
+            yield JobLost(job, CalqueError(reply.unreadable), trial, unreadable=True)
         else:
             yield JobDone(job, cast(Result, reply.result))
 

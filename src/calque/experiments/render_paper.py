@@ -49,6 +49,11 @@ def terminal_rows(report: Report, directions: Sequence[str]) -> list[list[str]]:
 def paper_markdown(report: Report) -> str:
     """How the table was made, the figures, and what there is to say about them."""
     assert report.plan.paper is not None
+    legend = [*LEGEND]
+    if report.measure.retrieval != "nn":
+        legend.append(f"Retrieved by {report.plan.retrieval}; the paper has figures by nearest neighbour only.")
+    elif report.task == "translation":
+        legend.append("Retrieved by nearest neighbour, as in the paper.")
     head = [f"- {name}: {f'`{text}`' if name == 'command' else text}" for name, text in report.head().items() if text]
     missing = [f"- {pair}: {', '.join(f'`{x}`' for x in names)}" for pair, names in report.missing_files().items()]
     failures = [f"- {run.key}: {line}" for run, line in report.failures()]
@@ -60,7 +65,7 @@ def paper_markdown(report: Report) -> str:
     parts = [
         [f"# {report.plan.name}", "", *head],
         *([f"## {block.title}", "", *_markdown_block(report, block)] for block in report.blocks()),
-        [f"- {line}" for line in (*LEGEND, *_retrieval(report))],
+        [f"- {line}" for line in legend],
         _coverage(report),
         [f"Files that are not there ({report.plan.paper.hint}):", "", *missing] if missing else [],
         ["Runs that did not come through:", "", *failures] if failures else [],
@@ -82,14 +87,6 @@ def _markdown_block(report: Report, block: Block) -> list[str]:
                 cells.append(beside(f"**{text}**" if entrant.name in report.best(way) else text, cell))
             lines.append(markdown_row([heading if place == 0 else "", entrant.label, *cells]))
     return lines
-
-
-def _retrieval(report: Report) -> list[str]:
-    if report.task == "similarity":
-        return []
-    if report.plan.retrieval == "nn":
-        return ["Retrieved by nearest neighbour, as in the paper."]
-    return [f"Retrieved by {report.plan.retrieval}; the paper has figures by nearest neighbour only."]
 
 
 def _coverage(report: Report) -> list[str]:

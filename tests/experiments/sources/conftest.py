@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from calque.experiments.sources import DataFile, DownloadResult, FetchOptions, Patience, Source, fetch
+from calque.experiments.sources.catalogue import DataFile, Source
+from calque.experiments.sources.download import Patience
+from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch
 from experiments.sources.publisher import Publisher, serving
 
 SOURCE = Source("some vectors", "http://publisher.example/page", "MIT", "ask the author")

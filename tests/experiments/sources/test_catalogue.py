@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calque.experiments.sources import Catalogue, DataError, amount, read_catalogue, survey
+from calque.experiments.sources.catalogue import Catalogue, DataError, read_catalogue
+from calque.experiments.sources.state import amount, survey
 
 DATA = Path(os.environ.get("CALQUE_DATA", "../shared/data"))
 

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calque.errors import CalqueError
-from calque.experiments.sources import DiskError, DownloadResult, Patience
-from calque.experiments.sources.download import Download, download
+from calque.experiments.sources.download import Download, Patience, download
+from calque.experiments.sources.fetch import DownloadResult
+from calque.experiments.sources.state import DiskError
 from calque.experiments.sources.web import check_redirect
 from experiments.sources.conftest import names
 from experiments.sources.publisher import Mishap, Page, Publisher, serving
@@ -102,7 +103,8 @@ class TestAKilledProcess:
         gate = threading.Event()
         publisher.pages["/a"] = Page(CONTENT, gate=gate)
         code = (
-            "import sys; from pathlib import Path; from calque.experiments.sources import *; "
+            "import sys; from pathlib import Path; from calque.experiments.sources.catalogue import *; "
+            "from calque.experiments.sources.fetch import *; "
             "file = DataFile('vectors/some.vec', ('t',), 'l', sys.argv[1], source=Source('s', 'p', 'l')); "
             "list(fetch([file], FetchOptions(Path(sys.argv[2]), Patience(block=100))))"
         )

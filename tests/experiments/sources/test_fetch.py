@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from calque.experiments.sources import DataError, DownloadResult, FetchOptions, Patience, fetch, survey
-from calque.experiments.sources.fetch import locked
-from calque.experiments.sources.state import Sum, read_sums, write_sums
+from calque.experiments.sources.catalogue import DataError
+from calque.experiments.sources.download import Patience
+from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch, locked
+from calque.experiments.sources.state import Sum, read_sums, survey, write_sums
 from calque.progress import Step
 from experiments.sources.conftest import file_of, names
 from experiments.sources.publisher import Mishap, Page, Publisher, serving
