@@ -38,7 +38,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 
 def found(backend: Backend, jobs, kind):
-    return {each.job.name: each for each in backend.work(jobs) if isinstance(each, kind)}
+    return {event.job.name: event for event in backend.work(jobs) if isinstance(event, kind)}
 
 
 class TestEither:
@@ -54,7 +54,7 @@ class TestEither:
         jobs = [Job(f"job {number}", work.look, (file_of("one"),)) for number in range(4)]
         happened = list(backend.work(jobs))
         for job in jobs:
-            kinds = [type(each) for each in happened if each.job is job]
+            kinds = [type(event) for event in happened if event.job is job]
             assert kinds == [JobStarted, JobDone]
 
     def test_threads_are_those_of_the_share_and_come_back(self, backend):
@@ -69,25 +69,25 @@ class TestEither:
         broken.path.write_text("no vectors\n")
         jobs = [Job("a", work.look, (broken,)), Job("b", work.look, (file_of("one"), broken)), Job("c", work.look)]
         happened = list(backend.work(jobs))
-        undone = [each for each in happened if isinstance(each, JobLost) and each.unreadable]
-        assert sorted(each.job.name for each in undone) == ["a", "b"]
-        assert all(isinstance(each.error, CalqueError) and "broken.vec" in str(each.error) for each in undone)
-        assert [each.job.name for each in happened if isinstance(each, JobDone)] == ["c"]
+        undone = [event for event in happened if isinstance(event, JobLost) and event.unreadable]
+        assert sorted(event.job.name for event in undone) == ["a", "b"]
+        assert all(isinstance(event.error, CalqueError) and "broken.vec" in str(event.error) for event in undone)
+        assert [event.job.name for event in happened if isinstance(event, JobDone)] == ["c"]
 
     def test_what_was_mended_in_a_file_is_told_once(self, backend, tmp_path):
         file = SpaceFile(tmp_path / "odd.vec")
         file.path.write_text("3 2\nq 1 0\nr 0 1\nq 1 1\n")
         jobs = [Job(f"job {number}", work.look, (file,)) for number in range(3)]
-        notes = [each.note for each in backend.work(jobs) if isinstance(each, FileMended)]
+        notes = [event.note for event in backend.work(jobs) if isinstance(event, FileMended)]
         assert len(notes) == 1
         assert "odd.vec" in notes[0]
 
     def test_what_raises_is_lost_and_holds_nothing_up(self, backend):
         happened = list(backend.work([Job("bad", work.fail), Job("good", work.look)]))
-        (lost,) = [each for each in happened if isinstance(each, JobLost)]
+        (lost,) = [event for event in happened if isinstance(event, JobLost)]
         assert (lost.job.name, lost.trial, lost.again) == ("bad", 1, 0)
         assert "full" in str(lost.error)
-        assert [each.job.name for each in happened if isinstance(each, JobDone)] == ["good"]
+        assert [event.job.name for event in happened if isinstance(event, JobDone)] == ["good"]
 
     def test_nothing_is_begun_once_asked_to_stop(self, backend):
         stopped = (
@@ -123,21 +123,21 @@ class TestOnRay:
                 while not (tmp_path / "pid").exists():
                     time.sleep(0.02)
                 os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-        (lost,) = [each for each in happened if isinstance(each, JobLost)]
+        (lost,) = [event for event in happened if isinstance(event, JobLost)]
         assert (lost.job.name, lost.trial, lost.again) == ("killed", 1, 2)
         assert "worker died" in str(lost.error)
-        assert [each.result for each in happened if isinstance(each, JobDone) and each.job.name == "killed"] == [1]
-        assert [each.job.name for each in happened if isinstance(each, JobStarted)].count("other") == 1
+        assert [event.result for event in happened if isinstance(event, JobDone) and event.job.name == "killed"] == [1]
+        assert [event.job.name for event in happened if isinstance(event, JobStarted)].count("other") == 1
 
     def test_trials_are_bounded(self):
         lost = [each for each in RayBackend(1, retries=2).work([Job("bad", work.fail)]) if isinstance(each, JobLost)]
-        assert [(each.trial, each.again) for each in lost] == [(1, 2), (2, 1), (3, 0)]
-        assert all(str(each.error).startswith("MemoryError: full") for each in lost)
+        assert [(lost_run.trial, lost_run.again) for lost_run in lost] == [(1, 2), (2, 1), (3, 0)]
+        assert all(str(lost_run.error).startswith("MemoryError: full") for lost_run in lost)
 
     def test_those_at_hand_are_dropped_when_asked_to_stop(self, tmp_path):
         place = tmp_path / "pid"
         backend = RayBackend(2, stopped=place.exists)
-        assert [type(each) for each in backend.work([Job("endless", work.Waits(place))])] == [JobStarted]
+        assert [type(event) for event in backend.work([Job("endless", work.Waits(place))])] == [JobStarted]
         _gone(int(place.read_text()))
 
     def test_few_held_spaces_give_the_same(self, file_of):

@@ -165,7 +165,7 @@ class TestClaims:
         assert "conneau2017 60.2; zhang2017 63.4" in above.evidence[2]
 
     def test_one_rival_above_it_in_one_direction_is_enough_for_no(self, data, published):
-        runs = [each for each in published if each.key != ExperimentKey("it-en", "zhang2017", 0, "we-z", "muse")]
+        runs = [run for run in published if run.key != ExperimentKey("it-en", "zhang2017", 0, "we-z", "muse")]
         runs.append(finished("zhang2017", "it-en", 0, it_en=61.5, en_it=30))
         above, _ = claims(report_of(data, runs, pairs=None, seeds=1))
         assert above.holds is False
@@ -174,8 +174,8 @@ class TestClaims:
     def test_a_rival_that_failed_is_below_and_a_failure_of_ours_is_last(self, data, published):
         failing = {("conneau2017", "it-en"): True, ("paper", "es-en"): True}
         runs = [
-            raised(each.key.method, each.key.pair, 0) if (each.key.method, each.key.pair) in failing else each
-            for each in published
+            raised(run.key.method, run.key.pair, 0) if (run.key.method, run.key.pair) in failing else run
+            for run in published
         ]
         above, competitive = claims(report_of(data, runs, pairs=None, seeds=1))
         assert [line.split(":")[0] for line in above.evidence if ": no: " in line] == ["es-en", "en-es"]

@@ -30,7 +30,7 @@ def test_the_seed_decides():
     assert tests[0] == set(split(lexicon, 0)[1].answers)
     shared = [len(one & other) for place, one in enumerate(tests) for other in tests[:place]]
     # Two random halves of 1,000 share 250 of 500 with a deviation of 8.
-    assert all(200 < each < 300 for each in shared)
+    assert all(200 < count < 300 for count in shared)
 
 
 def test_words_that_were_not_utf8():

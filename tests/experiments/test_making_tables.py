@@ -39,7 +39,7 @@ class TestResult:
         assert set(solver.lexicons) == {("mikolov2013", seed, side) for seed in (0, 1) for side in ("es", "en")}
         for (_, seed, side), lexicon in solver.lexicons.items():
             assert f"(train {seed})" in lexicon.name
-            assert all(each.startswith(side) for each in lexicon.answers)
+            assert all(word.startswith(side) for word in lexicon.answers)
             assert len(lexicon) == world.WORDS / 2
 
     def test_lex_c_and_similarity_share_their_runs(self, make, solver):
@@ -71,7 +71,7 @@ class TestResult:
         make(pairs=["es-en"])
         made = list(solver.calls)
         report = make(pairs=["es-en"], lexicon="omw")
-        assert [each for each in solver.calls if each[0] == "default"] == [("default", 0), ("default", 1)]
+        assert [call for call in solver.calls if call[0] == "default"] == [("default", 0), ("default", 1)]
         assert solver.calls[len(made) :] == [("mikolov2013", seed) for _ in range(2) for seed in (0, 1)]
         assert report.cell("default", "es-en", Measure()).asked == world.WORDS / 4
 
@@ -79,13 +79,13 @@ class TestResult:
         make(methods=["mikolov2013"], pairs=["es-en"])
         before = len(solver.calls)
         report = make(methods=["default"], pairs=["es-en"])
-        assert [each.name for each in report.entrants] == ["mikolov2013", "default"]
+        assert [entrant.name for entrant in report.entrants] == ["mikolov2013", "default"]
         assert len(report.cell("mikolov2013", "es-en", Measure()).values) == 2
         assert all(name == "default" for name, _ in solver.calls[before:])
 
     def test_the_ablation_runs_what_it_says(self, make, solver):
         report = make("ablation", methods=None, pairs=["es-en"], seeds=1)
-        told = {each.name: each.settings for each in solver.recipes}
+        told = {recipe.name: recipe.settings for recipe in solver.recipes}
         plain = solver.settings
         assert told["paper"] == plain
         assert told["without-back-translation"].back_translation == 0.0
@@ -163,7 +163,7 @@ class TestGoingOn:
         events = []
         make(methods=["default"], pairs=["es-en"], events=events)
         assert solver.calls == [("default", 0), ("default", 1), ("default", 1)]
-        notes = [each.text for each in events if isinstance(each, Note)]
+        notes = [event.text for event in events if isinstance(event, Note)]
         assert len(notes) == 1
         assert "we-z-muse.es-en.default.1.json" in notes[0]
         assert "run again" in notes[0]
@@ -191,8 +191,8 @@ class TestGoingOn:
         found = json.loads(path.read_text())
         *outer, last = lost
         place = found["scores"]
-        for each in outer:
-            place = place[each]
+        for name in outer:
+            place = place[name]
         del place[last]
         path.write_text(json.dumps(found))
         make(methods=["default"], pairs=["es-en"], seeds=1)
@@ -243,7 +243,7 @@ class TestFailing:
         solver.diverging["mikolov2013"] = error
         events = []
         report = make(pairs=["es-en"], seeds=1, events=events)
-        assert [each.error for each in events if isinstance(each, RunBroken)] == [error, error]
+        assert [event.error for event in events if isinstance(event, RunBroken)] == [error, error]
         assert {run.key.method for run in report.runs.values()} == {"default"}
         del solver.diverging["mikolov2013"]
         assert mean(make(pairs=["es-en"], seeds=1), "mikolov2013", "es-en") == 100.0
@@ -255,7 +255,7 @@ class TestFailing:
         errors = list(report.lost.values())
         assert [(key.pair, key.seed) for key in report.lost] == [("es-en", 0), ("es-en", 1)]
         assert all(lost.unreadable and isinstance(lost.error, FormatError) for lost in errors)
-        assert [each.text for each in events if isinstance(each, Note) and "word2vec.es" in each.text] == [
+        assert [event.text for event in events if isinstance(event, Note) and "word2vec.es" in event.text] == [
             str(errors[0])
         ]
         assert solver.calls == [("default", 0), ("default", 1)]
@@ -285,8 +285,8 @@ class TestTogether:
         make(methods=["default"], pairs=["es-en"], seeds=1)
         events = []
         report = make(methods=["default"], pairs=["es-en"], seeds=4, events=events)
-        assert [each.seeds for each in events if isinstance(each, RunStarted)] == [(1, 2, 3)]
-        assert [each.run.key.seed for each in events if isinstance(each, RunEnded)] == [1, 2, 3]
+        assert [event.seeds for event in events if isinstance(event, RunStarted)] == [(1, 2, 3)]
+        assert [event.run.key.seed for event in events if isinstance(event, RunEnded)] == [1, 2, 3]
         assert solver.calls == [("default", seed) for seed in range(4)]
         assert {run.key.seed: run.provenance.together for run in report.runs.values()} == {0: 1, 1: 3, 2: 3, 3: 3}
         assert len(list((tmp_path / "out/runs").glob("we-z-muse.*"))) == 4
@@ -306,18 +306,18 @@ class TestTogether:
     def test_one_after_the_other_elsewhere(self, make):
         events = []
         make(methods=["default"], pairs=["es-en"], seeds=3, device="cpu", events=events)
-        assert [each.seeds for each in events if isinstance(each, RunStarted)] == [(0,), (1,), (2,)]
+        assert [event.seeds for event in events if isinstance(event, RunStarted)] == [(0,), (1,), (2,)]
 
 
 class TestWatching:
     def test_how_far_it_is_and_what_is_left(self, make):
         events = []
         make(pairs=["es-en"], seeds=2, events=events)
-        ended = [each.progress for each in events if isinstance(each, RunEnded)]
-        assert [each.done for each in ended] == [1, 2, 3, 4, 5, 6]
-        assert {each.total for each in ended} == {6}
+        ended = [event.progress for event in events if isinstance(event, RunEnded)]
+        assert [event.done for event in ended] == [1, 2, 3, 4, 5, 6]
+        assert {event.total for event in ended} == {6}
         # two runs of the other method are left, of which none has finished yet
-        assert [each.unknown for each in ended] == [2, 2, 2, 2, 0, 0]
+        assert [event.unknown for event in ended] == [2, 2, 2, 2, 0, 0]
         assert ended[-1].seconds == 0.0
 
     def test_the_files_are_true_after_every_run(self, make, tmp_path):
@@ -388,7 +388,7 @@ class TestOnRay:
         events = []
         options = BackendOptions(2)
         world.reproduce(replace(request, seeds=3), tmp_path / "out", report=events.append, options=options)
-        assert sorted((each.run.key.pair, each.run.key.seed) for each in events if isinstance(each, RunEnded)) == [
+        assert sorted((event.run.key.pair, event.run.key.seed) for event in events if isinstance(event, RunEnded)) == [
             ("en-es", 2),
             ("es-en", 2),
         ]

@@ -32,7 +32,7 @@ def test_we_z_from_either_side(data):
 def test_an_unsupervised_method_is_shown_no_lexicon(data):
     for table in ("lex-z", "lex-c"):
         inputs = find_files(TABLES[table], data, "es-en" if table == "lex-z" else "de-en", "muse")
-        assert all(each.startswith(("source", "target")) for each in inputs.learned(supervised=False))
+        assert all(part.startswith(("source", "target")) for part in inputs.learned(supervised=False))
 
 
 def test_europarl_serves_until_fasttext_is_there_for_both(data):
@@ -89,7 +89,10 @@ class TestGoldData:
 
     def test_halves_of_one_file_and_files_of_their_own(self, data):
         gold = self.gold()
-        halved = {(each.key.pair, each.key.seed): each for each in self.experiments(data, "xing2015", seeds=4)}
+        halved = {
+            (experiment.key.pair, experiment.key.seed): experiment
+            for experiment in self.experiments(data, "xing2015", seeds=4)
+        }
         forward, back = halved["es-en", 3], halved["en-es", 3]
         train = gold.word_pairs(forward.training).drawn_by(3)
         test = gold.word_pairs(forward.lexicons["es-en"]).drawn_by(3)
@@ -97,13 +100,13 @@ class TestGoldData:
         assert not set(train.answers) & set(test.answers)
         english = gold.word_pairs(back.lexicons["en-es"]).drawn_by(3)
         assert set(english.answers) <= {world.word("en", n) for n in range(world.WORDS)}
-        fixed = {each.key.pair: each for each in self.experiments(data, "xing2015", "lex-c")}
+        fixed = {experiment.key.pair: experiment for experiment in self.experiments(data, "xing2015", "lex-c")}
         train = gold.word_pairs(fixed["de-en"].training)
         assert len(train.drawn_by(0)) == len(train.drawn_by(1)) == world.TRAINED
         assert gold.word_pairs(fixed["en-de"].lexicons["en-de"]).drawn_by(0).answers["en050"] == ("de050",)
 
     def test_judgements_are_turned_where_english_comes_first(self, data):
-        by_pair = {each.key.pair: each for each in self.experiments(data, "xing2015", "lex-c")}
+        by_pair = {experiment.key.pair: experiment for experiment in self.experiments(data, "xing2015", "lex-c")}
         there, back = (self.gold().similarities(by_pair[pair].similarity) for pair in ("de-en", "en-de"))
         assert (there[1].source, there[1].target) == ("de004", "en001")
         assert (back[1].source, back[1].target) == ("en001", "de004")
@@ -116,13 +119,13 @@ def names_of(plan) -> tuple[str, ...]:
 class TestPlan:
     def test_cheap_methods_come_first_and_whole(self, data):
         experiments = plan(data, methods=["paper", "mikolov2013", "default"], seeds=2).experiments
-        told = [(each.key.method, each.key.pair, each.key.seed) for each in experiments]
+        told = [(experiment.key.method, experiment.key.pair, experiment.key.seed) for experiment in experiments]
         both_ways = [(pair, seed) for pair in ("es-en", "en-es", "it-en", "en-it") for seed in (0, 1)]
         one_way = [(pair, seed) for pair in ("es-en", "it-en") for seed in (0, 1)]
         assert told == [
-            *(("mikolov2013", *each) for each in both_ways),
-            *(("default", *each) for each in one_way),
-            *(("paper", *each) for each in one_way),
+            *(("mikolov2013", *way) for way in both_ways),
+            *(("default", *way) for way in one_way),
+            *(("paper", *way) for way in one_way),
         ]
 
     def test_all_of_a_table_is_twelve_methods(self, data):
@@ -133,7 +136,7 @@ class TestPlan:
 
     def test_where_nothing_is_drawn_one_run_serves(self, data):
         experiments = plan(data, "lex-c", methods=["mikolov2013", "paper"], seeds=3).experiments
-        assert [(each.key.method, each.key.pair, each.key.seed) for each in experiments] == [
+        assert [(experiment.key.method, experiment.key.pair, experiment.key.seed) for experiment in experiments] == [
             ("mikolov2013", "de-en", 0),
             ("mikolov2013", "en-de", 0),
             *(("paper", "de-en", seed) for seed in range(3)),
@@ -141,12 +144,12 @@ class TestPlan:
 
     def test_similarity_needs_one_direction(self, data):
         experiments = plan(data, "similarity", methods=["mikolov2013", "paper"], seeds=1).experiments
-        assert [each.key.pair for each in experiments] == ["de-en", "de-en"]
+        assert [experiment.key.pair for experiment in experiments] == ["de-en", "de-en"]
 
     def test_without_a_training_file_only_the_supervised_lack_data(self, data):
         (data / "lexicons/muse/de-en.train.tsv").unlink()
         made = plan(data, "similarity", methods=["mikolov2013", "paper"], pairs=["de-en"], seeds=1)
-        assert [each.key.method for each in made.experiments] == ["paper"]
+        assert [experiment.key.method for experiment in made.experiments] == ["paper"]
         assert made.paper.missing("de-en", entrants_of("similarity", ["mikolov2013", "paper"])) == (
             "lexicons/muse/de-en.0-5000.txt",
         )

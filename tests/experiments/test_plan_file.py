@@ -21,29 +21,29 @@ DOCS = Path(__file__).parents[2] / "docs" / "sweep.md"
 
 def judges(plan, pair: str) -> tuple[GoldFile, ...]:
     """What judges a pair, there and back."""
-    return tuple(next(each for each in plan.experiments if each.key.pair == pair).lexicons.values())
+    return tuple(next(experiment for experiment in plan.experiments if experiment.key.pair == pair).lexicons.values())
 
 
 def spaces_of(plan) -> dict[str, SpaceFile]:
-    return {file.path.stem: file for each in plan.experiments for file in each.spaces}
+    return {file.path.stem: file for experiment in plan.experiments for file in experiment.spaces}
 
 
 class TestReading:
     def test_everything_that_a_plan_can_say(self, plan_file, folder):
         plan = read_plan(plan_file(small.PLAN + "[shares.quick]\ncpus = 2\ngpus = 0\n"))
-        assert [each.name for each in plan.pairs] == ["en-es", "en-de", "es-de"]
-        assert [each.name for each in plan.entrants] == ["xing2015", "quick"]
+        assert [pair.name for pair in plan.pairs] == ["en-es", "en-de", "es-de"]
+        assert [entrant.name for entrant in plan.entrants] == ["xing2015", "quick"]
         assert (plan.seeds, plan.device, plan.retrieval, plan.save) == ((0, 1), "cpu", "csls", False)
         assert spaces_of(plan)["es"] == SpaceFile(folder / "es.vec", folder / "es.freq", 250)
         assert spaces_of(plan)["en"] == SpaceFile(folder / "en.vec")
-        resources = {each.recipe.name: each.resources for each in plan.experiments}
+        resources = {experiment.recipe.name: experiment.resources for experiment in plan.experiments}
         assert resources == {"quick": Resources(2, 0.0), "xing2015": Resources(1, None)}
-        assert len({each.key for each in plan.experiments}) == len(plan.experiments) == 3 * 2 * 2
+        assert len({experiment.key for experiment in plan.experiments}) == len(plan.experiments) == 3 * 2 * 2
 
     def test_little_is_enough(self, plan_file):
         plan = read_plan(plan_file('[spaces]\nen = "en.vec"\nes = "es.vec"\n'))
         assert (plan.pairs, plan.seeds, judges(plan, "en-es")) == ((LanguagePair("en", "es"),), (0,), ())
-        assert [each.name for each in plan.entrants] == ["default"]
+        assert [entrant.name for entrant in plan.entrants] == ["default"]
 
     def test_a_lexicon_judges_both_ways_unless_each_has_its_own(self, plan_file, folder):
         plan = read_plan(plan_file(small.PLAN))
@@ -218,13 +218,13 @@ class TestTiles:
         experiments = self.experiments(spaces)
         order = in_tiles(experiments, hold)
         assert sorted(order, key=experiments.index) == experiments
-        needs = [each.spaces for each in order]
+        needs = [experiment.spaces for experiment in order]
         read: list[SpaceFile] = []
         cache = SpaceCache(lambda file: read.append(file), needs, hold)
-        for each in needs:
-            cache.take(each)
+        for files in needs:
+            cache.take(files)
             assert len(cache.values) <= hold
-            cache.finished(each)
+            cache.finished(files)
         blocks = math.ceil(spaces / max(1, hold // 2))
         # Every tile reads one block anew, and every row of tiles at most one more.
         assert len(read) <= max(1, hold // 2) * (blocks * (blocks + 1) / 2 + blocks)

@@ -99,8 +99,8 @@ def test_fewer_columns_keep_their_figures():
 )
 def test_pairs_and_their_columns(table, pairs):
     assert TABLES[table].pairs == tuple(pairs.split())
-    columns = {each for block in TABLES[table].blocks for each in block.directions}
-    assert {each for pair in TABLES[table].pairs for each in TABLES[table].directions(pair)} == columns
+    columns = {direction for block in TABLES[table].blocks for direction in block.directions}
+    assert {direction for pair in TABLES[table].pairs for direction in TABLES[table].directions(pair)} == columns
 
 
 def test_turning_twice_changes_nothing():
@@ -109,10 +109,10 @@ def test_turning_twice_changes_nothing():
 
 
 def test_twelve_methods_of_which_the_paper_has_nine_in_its_order():
-    assert len({each.name for each in METHODS}) == len(METHODS) == 12
-    assert [each.name for each in METHODS if each.published] == list(LEX_Z.figures)
-    assert {each.name for each in METHODS if not each.published} == {"joulin2018", "artetxe2018", "default"}
-    assert [each.supervised for each in METHODS] == sorted((each.supervised for each in METHODS), reverse=True)
+    assert len({method.name for method in METHODS}) == len(METHODS) == 12
+    assert [method.name for method in METHODS if method.published] == list(LEX_Z.figures)
+    assert {method.name for method in METHODS if not method.published} == {"joulin2018", "artetxe2018", "default"}
+    assert [method.supervised for method in METHODS] == sorted((method.supervised for method in METHODS), reverse=True)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: each.name)
@@ -138,4 +138,4 @@ def test_a_miss_lists_the_choices():
         entrants_of("lex-z", ["paper", "mikolov"])
     with pytest.raises(SettingsError, match="ablation has no method called 'default'; there are: paper, without-"):
         entrants_of("ablation", ["default"])
-    assert [each.name for each in entrants_of("lex-z", ["default", "paper"])] == ["paper", "default"]
+    assert [entrant.name for entrant in entrants_of("lex-z", ["default", "paper"])] == ["paper", "default"]

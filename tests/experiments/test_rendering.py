@@ -32,10 +32,10 @@ def markdown_tables(text: str) -> list[list[list[str]]]:
     tables: list[list[list[str]]] = [[]]
     for line in text.splitlines():
         if line.startswith("|"):
-            tables[-1].append([each.strip() for each in line.strip("|").split(" | ")])
+            tables[-1].append([part.strip() for part in line.strip("|").split(" | ")])
         elif tables[-1]:
             tables.append([])
-    return [each for each in tables if each]
+    return [table for table in tables if table]
 
 
 class TestMarkdown:
@@ -135,7 +135,7 @@ class TestJson:
     def test_it_is_what_is_written_and_says_everything(self, report, tmp_path):
         told = json.loads(json.dumps(paper_json(report)))
         assert json.loads((tmp_path / "out/lex-z-muse.json").read_text()) == told
-        cells = {(each["method"], each["direction"]): each for each in told["cells"]}
+        cells = {(table["method"], table["direction"]): table for table in told["cells"]}
         assert len(cells) == len(METHODS) * 4
         assert cells["conneau2017", "es-en"]["nn"] | {"asked": 0} == {
             "accuracy": {"1": 100.0, "5": 100.0, "10": 100.0},
@@ -153,10 +153,10 @@ class TestJson:
         assert cells["conneau2017", "es-en"]["paper"] == 60.16
         assert "paper" not in cells["default", "es-en"]
         assert cells["paper", "zh-en"]["nn"]["state"] == "no data"
-        assert [each["holds"] for each in told["claims"]] == [False, None]
+        assert [table["holds"] for table in told["claims"]] == [False, None]
         assert (told["done"], told["total"]) == (16, 16)
         assert told["verdict"]["disagreed"] == 2
-        assert {each["run"] for each in told["failures"]} == {
+        assert {table["run"] for table in told["failures"]} == {
             f"we-z-muse.es-en.zhang2017.{seed}.json" for seed in (0, 1)
         }
 
@@ -174,8 +174,8 @@ class TestLatex:
         text = "\n".join(self.body(paper_latex(report)))
         plain = re.sub(r"\\[{}]", "", text)
         depth = 0
-        for each in plain:
-            depth += (each == "{") - (each == "}")
+        for letter in plain:
+            depth += (letter == "{") - (letter == "}")
             assert depth >= 0
         assert depth == 0
         assert re.findall(r"\\begin\{(.+?)\}", text) == list(reversed(re.findall(r"\\end\{(.+?)\}", text)))

@@ -49,12 +49,12 @@ def markdown(folder: Path) -> list[str]:
 
 def finished(folder: Path) -> dict[str, int]:
     """Every kept run, and when its file was written."""
-    return {str(each.relative_to(folder)): each.stat().st_mtime_ns for each in (folder / "runs").glob("*/*.json")}
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in (folder / "runs").glob("*/*.json")}
 
 
 def written(folder: Path) -> dict[str, tuple[int, str]]:
     """The files of the table: when each was written, and its text."""
-    return {each.name: (each.stat().st_mtime_ns, each.read_text()) for each in folder.glob("table.*")}
+    return {path.name: (path.stat().st_mtime_ns, path.read_text()) for path in folder.glob("table.*")}
 
 
 def at_once(_, source, target, listen, **__) -> Alignment:
@@ -65,7 +65,7 @@ def at_once(_, source, target, listen, **__) -> Alignment:
 
 
 def made(events: list[object]) -> list[ExperimentKey]:
-    return [each.run.key for each in events if isinstance(each, RunEnded)]
+    return [event.run.key for event in events if isinstance(event, RunEnded)]
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +105,14 @@ class TestTable:
                 assert (cell.values, cell.mean) == ((), None)
             else:
                 assert len(cell.values) == 2
-                assert all(20 < each < 100 for each in cell.values)
+                assert all(20 < value < 100 for value in cell.values)
 
     def test_coverage_stands_beside_accuracy(self, outcome):
         by_direction = {way.name: cell for way, _, cell in outcome[0].rows()}
         # of the 240 words of the lexicon, es has the first 250 rows alone
         assert (by_direction["es-en"].asked, by_direction["es-en"].missing) == (190, 50)
         assert (by_direction["de-en"].asked, by_direction["de-en"].missing) == (240, 0)
-        row = next(each for each in (outcome[1] / "table.md").read_text().splitlines() if each.startswith("| es-en"))
+        row = next(line for line in (outcome[1] / "table.md").read_text().splitlines() if line.startswith("| es-en"))
         assert "| 190 | 50 |" in row
 
     def test_the_files_say_the_same(self, outcome):
@@ -186,7 +186,7 @@ class TestGoingOn:
         (tmp_path / "out/runs/es-en/quick.1.json").write_text("{")
         events = begun()
         assert made(events) == [ExperimentKey("es-en", "quick", 1)]
-        assert any("quick.1.json" in each.text for each in events if isinstance(each, Note))
+        assert any("quick.1.json" in event.text for event in events if isinstance(event, Note))
 
     def test_wanting_them_saved_runs_again_what_was_not(self, begun, tmp_path):
         begun()
@@ -211,8 +211,8 @@ class TestGoingOn:
         (stranger / "precious").write_text("mine")
         events = begun("save = true\n" + ONE_RECIPE)
         assert len(made(events)) == 3
-        told = [each.text for each in events if isinstance(each, Note)]
-        assert any("was not made by calque and is not replaced" in each for each in told)
+        told = [event.text for event in events if isinstance(event, Note)]
+        assert any("was not made by calque and is not replaced" in table for table in told)
         assert (stranger / "precious").read_text() == "mine"
 
     def test_being_asked_to_stop_drops_the_run_at_hand(self, begun, tmp_path):
@@ -222,8 +222,8 @@ class TestGoingOn:
         assert "1 of 4 runs" in (tmp_path / "out/table.md").read_text()
 
     def test_the_time_left_is_known_from_the_first_run_on(self, begun):
-        standing = [each.progress for each in begun() if isinstance(each, RunEnded)]
-        assert [(each.done, each.total, each.unknown) for each in standing] == [(n, 4, 0) for n in (1, 2, 3, 4)]
+        standing = [event.progress for event in begun() if isinstance(event, RunEnded)]
+        assert [(entry.done, entry.total, entry.unknown) for entry in standing] == [(n, 4, 0) for n in (1, 2, 3, 4)]
         assert standing[-1].seconds == 0
 
     def test_a_file_where_the_folder_should_be(self, plan_file, tmp_path):
@@ -275,7 +275,7 @@ class TestFailing:
         report = run_plan(plan, tmp_path / "out", HERE, events.append, engine=Engine(run=full))
         assert {cell.errors for _, _, cell in report.rows()} == {("broke off: full",)}
         assert (len(report.lost), finished(tmp_path / "out")) == (3, {})
-        assert len([each for each in events if isinstance(each, RunBroken)]) == 3
+        assert len([event for event in events if isinstance(event, RunBroken)]) == 3
         again = run_plan(read_plan(plan_file(text)), tmp_path / "out", HERE)
         assert (len(again.runs), again.lost) == (3, {})
 
@@ -284,9 +284,9 @@ class TestFailing:
         (folder / "de.vec").write_text((folder / "de.vec").read_text()[:2000] + " nonsense here\n")
         events: list[object] = []
         report = run_plan(read_plan(plan_file(text)), tmp_path / "out", HERE, events.append)
-        assert {each.pair for each in report.lost} == {"en-de", "es-de"}
-        assert all(each.unreadable and "de.vec" in str(each.error) for each in report.lost.values())
-        assert len([each for each in events if isinstance(each, Note) and "de.vec" in each.text]) == 1
+        assert {lost_run.pair for lost_run in report.lost} == {"en-de", "es-de"}
+        assert all(value.unreadable and "de.vec" in str(value.error) for value in report.lost.values())
+        assert len([event for event in events if isinstance(event, Note) and "de.vec" in event.text]) == 1
 
 
 @pytest.mark.usefixtures("ray")
@@ -314,7 +314,7 @@ class TestOnRay:
 
         report = run_plan(read_plan(plan), tmp_path / "out", BackendOptions(2), tell)
         assert (len(killed), report.lost) == (1, {})
-        (broke,) = [each for each in events if isinstance(each, RunBroken)]
+        (broke,) = [event for event in events if isinstance(event, RunBroken)]
         assert (broke.key, broke.again) == (ExperimentKey("en-de", "quick", 1), 2)
         assert len(made(events)) == len(set(made(events))) == 12
         assert lines(tmp_path / "out") == lines(here)
@@ -352,13 +352,13 @@ def kill(name: str, killed: list[int]) -> None:
     """Wait for the worker at this run, and kill it."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        for each in Path("/proc").glob("[0-9]*/cmdline"):
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                title = each.read_bytes()
+                title = path.read_bytes()
             except OSError:
                 continue
             if title.startswith(f"ray::calque {name}".encode()):
-                killed.append(int(each.parent.name))
+                killed.append(int(path.parent.name))
                 os.kill(killed[0], signal.SIGKILL)
                 return
         time.sleep(0.005)

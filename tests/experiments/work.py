@@ -25,8 +25,8 @@ class Seen:
 
 
 def look(spaces: Sequence[Space], _: Watch) -> Seen:
-    words = tuple(word for each in spaces for word in each.words)
-    total = sum(float(each.vectors.sum()) for each in spaces)
+    words = tuple(word for space in spaces for word in space.words)
+    total = sum(float(space.vectors.sum()) for space in spaces)
     return Seen(words, total, torch.get_num_threads(), os.getpid())
 
 

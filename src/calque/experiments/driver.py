@@ -1,4 +1,4 @@
-"""From a plan to its table: makes every run that is missing, keeps each, and keeps the files of the table true."""
+"""From a plan to its table: makes every run that is missing, keeps each, and keeps the files of the table up to date."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run_plan(
     stopped: Callable[[], bool] = never,
     engine: Engine | None = None,
 ) -> Report:
-    """Make every run of a plan that is not there yet, and keep the table in ``output`` true.
+    """Make every run of a plan that is not there yet, and keep the table in ``output`` up to date.
 
     A finished run is never repeated. Nothing is written if the plan cannot be carried out at all. A run that is lost,
     or whose files cannot be read, does not stop the others.
@@ -71,7 +71,7 @@ def run_plan(
         for experiment in plan.experiments:
             _place(plan, experiment, options, gpus)
         folder = make_output_folder(output)
-        work = _Work(plan, folder, options, gpus, report, engine or Engine())
+        work = _Execution(plan, folder, options, gpus, report, engine or Engine())
         writer = TableWriter(folder)
         for note in plan.notes:
             work.note(note)
@@ -119,7 +119,7 @@ class TableWriter:
         self.next = ended + (PATIENCE * (ended - began) if ended - began > QUICK else 0.0)
 
 
-class _Work:
+class _Execution:
     """A plan while its runs are made."""
 
     def __init__(

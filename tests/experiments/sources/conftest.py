@@ -53,5 +53,5 @@ def get(folder: Path, pauses: list[float]) -> Callable[..., DownloadResult]:
 
 def names(folder: Path) -> set[str]:
     """Everything that is left in a folder, without what calque writes down itself."""
-    found = {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     return found - {".calque-data.lock", "SHA256SUMS"}

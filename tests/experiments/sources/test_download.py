@@ -38,13 +38,13 @@ class TestALostConnection:
         assert (outcome.error, outcome.size) == ("", len(CONTENT))
         assert (folder / WHERE).read_bytes() == CONTENT
         assert publisher.starts() == [0, 3000, 3500, 5500]
-        assert {each.headers["If-Range"] for each in publisher.asked[1:]} == {'"one"'}
+        assert {request.headers["If-Range"] for request in publisher.asked[1:]} == {'"one"'}
         assert pauses == [1.0, 2.0, 4.0]
 
     def test_no_byte_is_sent_twice(self, publisher: Publisher, get: Get) -> None:
         publisher.pages["/a"] = Page(CONTENT, mishaps=[Mishap(cut=1), Mishap(cut=9000), Mishap(silent=True)])
         assert get(publisher.address("/a")).error == ""
-        assert sum(each.sent for each in publisher.asked) == len(CONTENT)
+        assert sum(request.sent for request in publisher.asked) == len(CONTENT)
 
     def test_half_a_file_with_a_full_length_never_counts_as_whole(
         self, publisher: Publisher, get: Get, folder: Path, pauses: list[float]
@@ -89,13 +89,13 @@ class TestALostConnection:
     def test_any_cuts_give_the_same_file(self, size: int, cuts: list[int], block: int) -> None:
         content = os.urandom(size)
         with serving() as publisher, tempfile.TemporaryDirectory() as folder:
-            publisher.pages["/a"] = Page(content, mishaps=[Mishap(cut=each) for each in cuts])
+            publisher.pages["/a"] = Page(content, mishaps=[Mishap(cut=cut) for cut in cuts])
             patience = Patience(attempts=len(cuts) + 1, first_pause=0, block=block)
             download(Download("a", publisher.address("/a"), Path(folder, "a.part")), patience)
             assert Path(folder, "a.part").read_bytes() == content
             # The server notes what it sent after sending it, and the client may be done before.
-            _until(lambda: sum(each.sent for each in publisher.asked) >= size)
-            assert sum(each.sent for each in publisher.asked) == size
+            _until(lambda: sum(request.sent for request in publisher.asked) >= size)
+            assert sum(request.sent for request in publisher.asked) == size
 
 
 class TestAKilledProcess:

@@ -116,7 +116,7 @@ class TestSeveralFiles:
         publisher.pages |= {"/a": Page(CONTENT), "/c": Page(OTHER)}
         files = [file_of(publisher.address(f"/{name}"), name) for name in "abc"]
         outcomes = list(fetch(files, FetchOptions(folder, Patience(first_pause=0))))
-        assert [bool(each.error) for each in outcomes] == [False, True, False]
+        assert [bool(outcome.error) for outcome in outcomes] == [False, True, False]
         assert names(folder) == {"a", "c"}
 
     def test_a_server_that_is_down_is_tried_once_and_others_still_are(
@@ -141,12 +141,12 @@ class TestSeveralFiles:
         steps: list[Step] = []
         patience = Patience(first_pause=0, block=500)
         list(fetch([file_of(publisher.address("/a"))], FetchOptions(folder, patience, steps.append)))
-        fetching = [each for each in steps if each.values.get("doing") == "fetching"]
-        numbers = [each.number for each in fetching]
+        fetching = [step for step in steps if step.values.get("doing") == "fetching"]
+        numbers = [step.number for step in fetching]
         assert numbers == sorted(set(numbers))
-        assert (numbers[-1], {each.total for each in fetching}) == (len(CONTENT), {len(CONTENT)})
+        assert (numbers[-1], {step.total for step in fetching}) == (len(CONTENT), {len(CONTENT)})
         assert steps[-1] == Step(WHERE, len(CONTENT), len(CONTENT), {"doing": "checking"})
-        (trouble,) = [each.values["trouble"] for each in steps if "trouble" in each.values]
+        (trouble,) = [step.values["trouble"] for step in steps if "trouble" in step.values]
         assert trouble == "the connection was lost after 1.0 kB of 5.1 kB; trying again in 0 s"
 
 
@@ -160,7 +160,7 @@ class TestTwoAtOnce:
             next(fetch(files, FetchOptions(folder)))
         assert next(first).error == ""
         assert list(first) == []
-        assert [each.error for each in fetch(files, FetchOptions(folder))] == ["", ""]
+        assert [result.error for result in fetch(files, FetchOptions(folder))] == ["", ""]
 
     def test_across_processes_and_after_a_kill(self, publisher: Publisher, folder: Path) -> None:
         code = (
@@ -175,7 +175,7 @@ class TestTwoAtOnce:
         process.kill()
         process.communicate()
         publisher.pages["/a"] = Page(CONTENT)
-        assert [each.error for each in fetch([file_of(publisher.address("/a"))], FetchOptions(folder))] == [""]
+        assert [result.error for result in fetch([file_of(publisher.address("/a"))], FetchOptions(folder))] == [""]
 
     def test_many_threads_leave_whole_files_and_a_whole_record(self, publisher: Publisher, folder: Path) -> None:
         paths = [f"{number}.vec" for number in range(6)]
@@ -185,8 +185,8 @@ class TestTwoAtOnce:
             while True:
                 try:
                     assert [
-                        each.error
-                        for each in fetch([file_of(publisher.address(f"/{path}"), path)], FetchOptions(folder))
+                        result.error
+                        for result in fetch([file_of(publisher.address(f"/{path}"), path)], FetchOptions(folder))
                     ]
                 except DataError:
                     continue
