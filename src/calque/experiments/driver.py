@@ -1,4 +1,4 @@
-"""From a plan to its table: makes every run that is missing, keeps each, and keeps the files of the table up to date."""
+"""From a plan to its table: makes every run that is missing, keeps each, and keeps the table up to date."""
 
 from __future__ import annotations
 
