@@ -33,7 +33,7 @@ from calque.retrieval.approximate import build, exact_best, sample, tuned
 from calque.retrieval.exact import blocks, find, neighbours
 from calque.runs.alignment import Alignment, Record
 from calque.runs.lookup import Lookup
-from calque.runs.streaming import Vectors
+from calque.runs.streaming import VectorRows
 from calque.verdict import Verdict
 from common import CALQUE, Ended, blurred_files, command, copies, headline, keep, machine, markdown, parser
 
@@ -219,8 +219,8 @@ def _saved(folder: Path, words: int, dimension: int) -> Path:
 def approximate(place: Path, words: int, dimension: int) -> list[list[str]]:
     """The index: how long it takes to make and to ask, what it holds, and what it finds."""
     paths = blurred_files(place, words, dimension, 0.3, 0)
-    queries, candidates = (Vectors(path, 0, (words, dimension)) for path in paths)
-    frequent = torch.from_numpy(queries.read(0, PENALISED))
+    queries, candidates = (VectorRows(np.memmap(path, "<f4", "r", 0, (words, dimension))) for path in paths)
+    frequent = torch.from_numpy(next(queries.blocks(PENALISED)))
     penalty = torch.cat([find("csls").penalty(frequent, torch.from_numpy(each)) for each in candidates.blocks(50_000)])
     before, began = _held(), time.monotonic()
     index, recall = tuned(build(candidates, penalty), queries)

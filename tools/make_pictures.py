@@ -16,8 +16,7 @@ from calque import sample
 from calque.api import align
 from calque.data.formats import load
 from calque.runs.alignment import Alignment
-from calque.show.explorer.explorer import Explorer
-from calque.show.explorer.live import Stage
+from calque.show.explorer.explorer import Explorer, LiveRun
 from calque.show.explorer.serving import serving
 from calque.show.figures import FIGURES, draw
 
@@ -38,7 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         alignment.save(Path(place) / "pt-en")
         explorer = Explorer(Path(place) / "pt-en", sample.lexicon())
-        with serving(Stage(explorer)) as page:
+        with serving(LiveRun(explorer)) as page:
             _shoot(page, PICTURES / "explorer.png")
     print(*sorted(map(str, PICTURES.iterdir())), sep="\n")
 

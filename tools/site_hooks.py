@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands import COMMANDS
+from calque.cli.main import COMMANDS
 
 COMMANDS_HERE = "<!-- every command, made from the code -->"
 _POSITIONAL = get_args(Positional[int])[1]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calque.runs.lookup import Translation
     from calque.verdict import Verdict
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Aligner": "calque.api",

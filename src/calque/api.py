@@ -28,12 +28,12 @@ def align(
 ) -> Alignment:
     """Align two spaces. Look at ``.verdict`` of what comes back before using it.
 
-    ``lexicon`` is for the recipes that learn from one; all others refuse it.
+    ``lexicon`` is for recipes that learn from one; all others refuse it.
     """
-    for given in (source, target):
-        if not isinstance(given, Space):
+    for space in (source, target):
+        if not isinstance(space, Space):
             raise SpaceError(
-                f"found {type(given).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
+                f"found {type(space).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
             )
     if lexicon is not None and not isinstance(lexicon, Lexicon):
         raise LexiconError(
@@ -54,20 +54,24 @@ def align_many(
     stopped: Callable[[], bool] = never,
 ) -> Family:
     """Align several spaces, by name: every pair, and all in one shared space, that of ``into`` where it is given."""
-    for name, given in spaces.items():
-        if not isinstance(given, Space):
-            raise SpaceError(f"{name}: found {type(given).__name__}, expected a Space; calque.load reads files")
+    for name, space in spaces.items():
+        if not isinstance(space, Space):
+            raise SpaceError(f"{name}: found {type(space).__name__}, expected a Space; calque.load reads files")
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
     return run_many(chosen, spaces, seed, device, listen, stopped, into)
 
 
 def align_arrays(source: Any, target: Any, **options: Any) -> Alignment:
-    """Align two arrays of vectors without words: rows are numbered, and should be most frequent first."""
-    return align(_numbered(source, "source"), _numbered(target, "target"), **options)
+    """Align two arrays of vectors without words. Rows are numbered, and the most frequent should come first."""
+    numbered = []
+    for name, vectors in (("source", source), ("target", target)):
+        rows = len(vectors) if hasattr(vectors, "__len__") else 0
+        numbered.append(Space.of([str(row) for row in range(rows)], vectors, name=name))
+    return align(*numbered, **options)
 
 
 class Aligner:
-    """The same in the manner of scikit-learn: ``Aligner().fit(X, Y).transform(X)``.
+    """Aligns two arrays in the manner of scikit-learn: ``Aligner().fit(X, Y).transform(X)``.
 
     ``transform`` gives source vectors in the common space, ``transform_target`` target vectors.
     """
@@ -103,9 +107,9 @@ class Aligner:
 
     def set_params(self, **parameters: Any) -> Aligner:
         """Change the constructor's arguments."""
-        unknown = next((name for name in parameters if name not in self.get_params()), None)
-        if unknown is not None:
-            raise CalqueError(f"Aligner has no parameter {unknown!r}; there are: {', '.join(self.get_params())}")
+        for name in parameters:
+            if name not in self.get_params():
+                raise CalqueError(f"Aligner has no parameter {name!r}; there are: {', '.join(self.get_params())}")
         for name, value in parameters.items():
             setattr(self, name, value)
         return self
@@ -114,8 +118,3 @@ class Aligner:
         if not hasattr(self, "alignment_"):
             raise CalqueError("this Aligner is not fitted; call fit(X, Y) first")
         return self.alignment_
-
-
-def _numbered(vectors: Any, name: str) -> Space:
-    rows = len(vectors) if hasattr(vectors, "__len__") else 0
-    return Space.of([str(row) for row in range(rows)], vectors, name=name)

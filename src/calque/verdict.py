@@ -1,8 +1,8 @@
 """Is this alignment real? Judged without labels, with the evidence in words and numbers.
 
-What speaks for a map is that starts which know nothing of each other found it, and that it stands clear of the crowd,
-the starts that ended elsewhere: what a map between the same two spaces looks like when it means nothing. How many words
-find their way back does not tell: two matrices of noise reach 65 % in thirty dimensions, real languages 30 to 66 %.
+Two things speak for a map: independent starts of the search found it, and its cost is far below that of the crowd, the
+starts that ended elsewhere. The crowd shows what meaningless maps between the same two spaces look like. How many words
+come back to themselves does not tell: two matrices of noise reach 65 % in thirty dimensions, real languages 30 to 66 %.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from typing import Any, Literal, get_args
 Label = Literal["aligned", "doubtful", "failed"]
 
 CLEAR = 6.0
-"""A winner this many deviations below the crowd is seldom an accident; one unrelated pair in twenty gets so far."""
+"""A winner this many deviations below the crowd is seldom an accident: one unrelated pair in twenty gets so far."""
 WORTH_A_DOUBT = 5.0
-"""Where a winner that no other start found stands clear by so much, something speaks for it: one real pair in 250 whose
-map was of use came no further, and one unrelated pair in ten does."""
+"""A winner that no other start found is at least doubtful from this many deviations on. One real pair in 250 with a
+useful map got no further; one unrelated pair in ten gets so far."""
 COLLAPSED = 0.05
-"""Where fewer words than this find their way back, all go to the same few: that starts agree then means nothing."""
+"""Where fewer words than this come back to themselves, all words go to the same few, and agreement means nothing."""
 KEPT = 0.2
 """A map that translates fewer words than this as its polished form does is not the map that the evidence speaks for."""
 MOSTLY_KEPT = 0.4
-"""Below this it is a poor likeness: right maps kept 54 to 84 %, one that was right for one word in eight 24 %."""
+"""Below this the two maps differ too much. Right maps kept 54 to 84 %; one right for a word in eight kept 24 %."""
 ENOUGH = 1000
+"""This many words are enough to judge a map."""
 FEW_STARTS = 6
-"""So many starts are too few to speak of all of them."""
+"""With this many starts or fewer, a reason does not say that all of them ended alike."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Evidence:
     clearance: float
     """How many deviations of the crowd lie between the two."""
     cycle: float
-    """Share of the frequent words whose nearest word has them as its nearest, under the winner."""
+    """Share of the frequent words that come back to themselves when translated there and back by the winner."""
     crowd_cycle: float
     """The same in the crowd (median)."""
     starts: int
@@ -58,8 +59,8 @@ class Evidence:
     interrupted: bool = False
     """Whether somebody asked to stop before the evidence was complete."""
     kept: float | None = None
-    """For a map that was not found by the search: the share of the frequent words that it translates as it does once
-    polished like a start. The figures above are then those of its polished form."""
+    """For a map that the search did not find: the share of the frequent words that it translates in the same way after
+    it is polished like a start. The figures above are then those of the polished map."""
     roles: tuple[str, ...] = ()
     """What became of every start, in the order they ran: winner, same, elsewhere, between, other arena."""
 
@@ -77,92 +78,86 @@ class Verdict:
         return self.label
 
     def as_json(self) -> dict[str, Any]:
-        """As a run folder tells it; ``verdict_from`` gives it back."""
+        """As it stands in a run folder."""
         return {"label": self.label, "reasons": list(self.reasons), "evidence": dict(self.evidence)}
 
-
-def verdict_from(told: Mapping[str, Any]) -> Verdict:
-    """The verdict that a run folder tells; KeyError, TypeError or ValueError where it tells none."""
-    if told["label"] not in get_args(Label):
-        raise ValueError(f"the verdict is {told['label']!r}, expected one of {', '.join(get_args(Label))}")
-    evidence = {name: tuple(each) if isinstance(each, list) else each for name, each in told["evidence"].items()}
-    return Verdict(told["label"], tuple(told["reasons"]), evidence)
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Verdict:
+        """The verdict in a run folder; KeyError, TypeError or ValueError where it is none."""
+        if saved["label"] not in get_args(Label):
+            raise ValueError(f"the verdict is {saved['label']!r}, expected one of {', '.join(get_args(Label))}")
+        evidence = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in saved["evidence"].items()
+        }
+        return cls(saved["label"], tuple(saved["reasons"]), evidence)
 
 
 def judge(evidence: Evidence | None) -> Verdict:
-    """aligned: clear of the crowd, and found again. failed: nothing speaks for it. Else doubtful."""
+    """aligned: clear of the crowd, and found again. failed: nothing speaks for it. doubtful: all else."""
     if evidence is None:
         return Verdict("doubtful", (f"the vocabularies are too small to judge a map; {ENOUGH} words would do",), {})
     label = _label(evidence)
-    return Verdict(label, (*_reasons(evidence), *_advice(label, evidence)), asdict(evidence))
+    advice = () if label == "aligned" else (f"what would help: {_advice(evidence)}",)
+    return Verdict(label, (*_reasons(evidence), *advice), asdict(evidence))
 
 
 def _label(evidence: Evidence) -> Label:
     if evidence.cycle < COLLAPSED or (evidence.kept is not None and evidence.kept < KEPT):
         return "failed"
-    if evidence.confirmed and (evidence.kept is None or evidence.kept >= MOSTLY_KEPT):
-        return "aligned"
-    return "doubtful" if evidence.confirmed or _something_speaks_for(evidence) else "failed"
+    if evidence.confirmed:
+        return "aligned" if evidence.kept is None or evidence.kept >= MOSTLY_KEPT else "doubtful"
+    # Half the clearance is something where a start agrees, or where the map came from elsewhere: that no start finds
+    # it says little then. An interrupted search may have had no time for a crowd.
+    supported = evidence.agreeing > 0 or evidence.kept is not None
+    if evidence.clearance >= WORTH_A_DOUBT or (supported and (evidence.interrupted or evidence.clearance >= CLEAR / 2)):
+        return "doubtful"
+    return "failed"
 
 
-def _something_speaks_for(evidence: Evidence) -> bool:
-    """Nearly clear of the crowd, alone; or half as clear, where a start agrees or the map came from elsewhere.
-
-    Of a search that was interrupted it is enough that a start agrees: there may have been no time for a crowd.
-    """
-    if evidence.clearance >= WORTH_A_DOUBT:
-        return True
-    if evidence.interrupted and (evidence.agreeing > 0 or evidence.kept is not None):
-        return True
-    return evidence.clearance >= CLEAR / 2 and (evidence.agreeing > 0 or evidence.kept is not None)
-
-
-def _reasons(evidence: Evidence) -> tuple[str, ...]:
-    told = [
+def _reasons(evidence: Evidence) -> list[str]:
+    others = evidence.starts - 1
+    reasons = [
         _distance(evidence),
-        f"{evidence.agreeing} other independent start{'s' * (evidence.agreeing != 1)} found the same map; "
-        "at least 1 is asked for",
+        f"{evidence.agreeing} of {others} other start{'s' * (others != 1)} found the same map (1 needed)",
     ]
     if evidence.crowd:
-        told.append(
-            f"{evidence.cycle:.0%} of the frequent words are their neighbour's neighbour, where starts went elsewhere "
-            f"{evidence.crowd_cycle:.0%}"
+        reasons.append(
+            f"{100 * evidence.cycle:.0f} % of frequent words come back to themselves when translated there and back "
+            f"(failed starts: {100 * evidence.crowd_cycle:.0f} %)"
         )
     if evidence.kept is not None:
-        told.append(
-            f"all this of the map once polished like a start: of the frequent words it translated {evidence.kept:.0%} "
-            f"so already; {MOSTLY_KEPT:.0%} are asked for"
+        reasons.append(
+            "all this is about the map after it was polished like a start: it already translated "
+            f"{100 * evidence.kept:.0f} % of frequent words in the same way ({100 * MOSTLY_KEPT:.0f} % needed)"
         )
     if evidence.gave_up:
-        told.append(f"the search ended because {evidence.gave_up}")
-    return tuple(told)
+        reasons.append(f"the search ended because {evidence.gave_up}")
+    return reasons
 
 
 def _distance(evidence: Evidence) -> str:
-    """How the winner stands to the crowd, where there is one large enough to say."""
+    """How far the winner's cost is below that of the crowd, where the crowd is large enough to say."""
     if evidence.agreeing + 1 == evidence.starts > FEW_STARTS:
-        return f"all {evidence.starts} starts ended alike, at cost {evidence.cost:.3f}"
-    best = f"the best of {evidence.starts} starts ended at cost {evidence.cost:.3f}"
-    if evidence.kept is not None:
-        best = f"beside {evidence.starts - 1} starts that knew nothing of it the map ended at cost {evidence.cost:.3f}"
+        return f"all {evidence.starts} starts found the same map (cost {evidence.cost:.3f})"
+    winner = f"the best of {evidence.starts} starts" if evidence.kept is None else "this map"
     if evidence.clearance == 0.0:
-        return f"{best}; too few ended elsewhere ({evidence.crowd}) to measure how clear of them it is"
+        return (
+            f"{winner} has cost {evidence.cost:.3f}; too few starts ended elsewhere ({evidence.crowd}) to measure "
+            "how much better it is"
+        )
     if evidence.clearance < 0:
-        return f"{best}, worse than those that went elsewhere, at {evidence.crowd_cost:.3f}"
+        return f"{winner} is worse than the rest: its cost is {evidence.cost:.3f}, the rest's {evidence.crowd_cost:.3f}"
     return (
-        f"{best}, those that went elsewhere at {evidence.crowd_cost:.3f}: "
-        f"{evidence.clearance:.1f} deviations apart; {CLEAR:g} are asked for"
+        f"{winner} is {evidence.clearance:.1f} deviations better than the rest ({CLEAR:g} needed); "
+        f"its cost is {evidence.cost:.3f}, the rest's {evidence.crowd_cost:.3f}"
     )
 
 
-def _advice(label: Label, evidence: Evidence) -> tuple[str, ...]:
-    if label == "aligned":
-        return ()
+def _advice(evidence: Evidence) -> str:
     if evidence.confirmed and evidence.kept is not None and evidence.kept < MOSTLY_KEPT:
-        return ("what would help: more word pairs, or the recipe 'default', which needs none",)
+        return "more word pairs, or the recipe 'default', which needs none"
     if evidence.interrupted:
-        return ("what would help: to let it finish",)
-    few = f"more words ({evidence.words} in the smaller vocabulary)" if evidence.words < 2000 else "more text"
-    others = "vectors trained on more similar texts, word frequencies, another seed"
+        return "to let it finish"
+    more = f"more words ({evidence.words} in the smaller vocabulary)" if evidence.words < 2000 else "more text"
     pairs = "a few known pairs (--recipe artetxe2017 --lexicon FILE)" if evidence.kept is None else "more word pairs"
-    return (f"what would help: {few}, {others}, or {pairs}",)
+    return f"{more}, vectors trained on more similar texts, word frequencies, another seed, or {pairs}"

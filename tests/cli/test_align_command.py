@@ -149,13 +149,12 @@ class TestText:
     def test_after_success_stderr_says_what_to_try_and_quiet_does_not(
         self, aligned: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
-        from calque.cli import aligning
-        from calque.cli.commands import Align
+        from calque.cli.align import Align, print_result
 
         alignment = Alignment.load(aligned.folder)
         for quiet in (False, True):
             command = Align(source=Path("a"), target=Path("b"), output=tmp_path, quiet=quiet)
-            aligning.tell(command, alignment, tmp_path, 0.0)
+            print_result(command, alignment, 0.0)
             out, err = capsys.readouterr()
             assert out.startswith("verdict: aligned\n")
             assert out.endswith(f"run: {tmp_path}\n")
@@ -518,8 +517,9 @@ class TestLexicon:
     def test_a_missing_lexicon_is_said_before_the_vectors_are_read(
         self, refused: Callable[..., str], tmp_path: Path
     ) -> None:
-        missing = tmp_path / "none.vec"
-        told = refused("align", missing, missing, "-o", tmp_path / "run", "--recipe", "joulin2018")
+        unreadable = tmp_path / "none.vec"
+        unreadable.write_bytes(b"%PDF-1.7")
+        told = refused("align", unreadable, unreadable, "-o", tmp_path / "run", "--recipe", "joulin2018")
         assert "learns from word pairs" in told
 
 

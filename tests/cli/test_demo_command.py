@@ -9,7 +9,7 @@ import pytest
 
 from calque import sample
 from calque.cli import demo
-from calque.cli.commands import Demo
+from calque.cli.demo import Demo
 from calque.cli.main import main
 from calque.runs.alignment import Alignment
 
@@ -56,14 +56,14 @@ def test_the_run_can_be_used(shown: Any, calque: Callable[..., Any]) -> None:
 
 def test_what_people_see(shown: Any, capsys: pytest.CaptureFixture[str]) -> None:
     folder, *_ = shown
-    demo._tell(Demo(output=folder), Alignment.load(folder), 1.5, ["one.png", "two.png"])
+    demo.print_result(Demo(output=folder), Alignment.load(folder), 1.5, ["one.png", "two.png"])
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith("verdict: aligned\n")
     assert f"accuracy on {len(sample.lexicon())} words" in out
     assert "acc@1" in out
     assert "pt to en" in out
-    assert len([line for line in out.splitlines() if " | " in line]) == demo.SHOWN
+    assert len([line for line in out.splitlines() if " | " in line]) == demo.EXAMPLES
     assert out.endswith(f"1.5 s; run folder: {folder}\npictures: one.png, two.png\n")
 
 

@@ -26,7 +26,7 @@ def hear_interrupts() -> None:
 
 
 def test_a_browser_of_the_terminal_keeps_nobody_waiting(monkeypatch):
-    from calque.cli import exploring
+    from calque.cli import explore
 
     opened, closed = threading.Event(), threading.Event()
 
@@ -35,9 +35,9 @@ def test_a_browser_of_the_terminal_keeps_nobody_waiting(monkeypatch):
         opened.set()
         closed.wait(20)
 
-    monkeypatch.setattr(exploring.webbrowser, "open", browse)
-    monkeypatch.setattr(exploring.sys.stdout, "isatty", lambda: True, raising=False)
-    exploring._open("http://127.0.0.1:1/")
+    monkeypatch.setattr("webbrowser.open", browse)
+    monkeypatch.setattr(explore.sys.stdout, "isatty", lambda: True, raising=False)
+    explore.open_browser("http://127.0.0.1:1/")
     assert opened.wait(20)
     assert not closed.is_set()
     closed.set()

@@ -15,7 +15,6 @@ import pytest
 
 from calque.cli import sweep as sweep_command
 from calque.cli import watching
-from calque.cli.commands import Sweep
 from calque.experiments import backends, driver
 from calque.experiments.events import Note, Progress, RunBroken, RunEnded, RunStarted
 from calque.experiments.results import ExperimentKey, FinishedRun, Provenance, Score
@@ -196,7 +195,7 @@ def test_the_board_says_how_many_run_beside_each_other(tmp_path: Path) -> None:
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    command = Sweep(plan=tmp_path / "plan.toml", output=tmp_path / "out")
+    command = sweep_command.Sweep(plan=tmp_path / "plan.toml", output=tmp_path / "out")
     console = Console(force_terminal=True, width=140, record=True, file=io.StringIO())
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
     with Bars(*columns, console=console, auto_refresh=False) as bars:

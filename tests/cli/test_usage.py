@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import calque as library
-from calque.cli import commands
+from calque.cli.recipes import Recipes
 
 COMMANDS = [
     "demo",
@@ -107,10 +107,10 @@ class TestWrongUsage:
 class TestOurBugs:
     @pytest.fixture
     def broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(command: commands.Recipes) -> int:
+        def fail(command: Recipes) -> int:
             raise ZeroDivisionError(command.name)
 
-        monkeypatch.setattr(commands.Recipes, "run", fail)
+        monkeypatch.setattr(Recipes, "run", fail)
 
     @pytest.mark.usefixtures("broken")
     def test_they_are_ours_and_exit_with_1(self, calque: Callable[..., Any]) -> None:
@@ -125,10 +125,10 @@ class TestOurBugs:
             calque("recipes", "odd", "-v")
 
     def test_ctrl_c_outside_of_a_search(self, calque: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupted(command: commands.Recipes) -> int:
+        def interrupted(command: Recipes) -> int:
             raise KeyboardInterrupt(command.name)
 
-        monkeypatch.setattr(commands.Recipes, "run", interrupted)
+        monkeypatch.setattr(Recipes, "run", interrupted)
         result = calque("recipes")
         assert (result.code, result.out, result.err) == (130, "", "calque: interrupted\n")
 

@@ -27,8 +27,7 @@ import promised_files
 import tyro
 from blocks import Block, Turn, blocks, commands, turns, unlike
 
-from calque.cli.commands import COMMANDS
-from calque.cli.main import main
+from calque.cli.main import COMMANDS, main
 from calque.experiments.plan_file import read_plan
 from calque.recipes import find
 

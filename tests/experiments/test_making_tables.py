@@ -276,7 +276,7 @@ class TestTogether:
     @pytest.fixture
     def batching(self, monkeypatch):
         """The default method can run seeds as a batch, and there is a GPU."""
-        kind = recipes.Kind(None, world.FakeSettings, together=lambda *_: [])
+        kind = recipes.MethodEntry(None, world.FakeSettings, together=lambda *_: [])
         monkeypatch.setitem(recipes.METHODS, "fake-default", kind)
         monkeypatch.setattr(recipes, "choose_device", lambda name: torch.device("cuda" if name == "auto" else name))
 

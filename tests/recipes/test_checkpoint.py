@@ -158,7 +158,7 @@ def test_what_is_forgotten_is_gone(tmp_path):
     kept.save("adversary", lambda: STATE)
     kept.save("transport", lambda: STATE)
     (half,) = [each for each in folder.iterdir() if each.name.startswith("transport")]
-    half.rename(half.with_name(half.name + checkpoints.BESIDE))
+    half.rename(half.with_name(f".{half.name}.0a1b2c3d.part"))
     forget(folder)
     assert not folder.exists()
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import calque
 from calque.data.lexicon import Lexicon
 from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
@@ -25,8 +26,9 @@ from calque.progress import Step
 from calque.recipes import (
     METHODS,
     RECIPES,
-    Kind,
+    MethodEntry,
     Recipe,
+    Supervision,
     choose_device,
     find,
     into,
@@ -239,7 +241,7 @@ def stub(clock, monkeypatch) -> Recipe:
         nothing = Preprocessing(())
         return Outcome(Side(nothing, identity), Side(nothing, stretch), EVIDENCE, (f"seed {task.seed}",))
 
-    monkeypatch.setitem(METHODS, "stub", Kind(method, StubSettings))
+    monkeypatch.setitem(METHODS, "stub", MethodEntry(method, StubSettings))
     return Recipe("stubbed", "stub", StubSettings(), "a stub")
 
 
@@ -263,6 +265,7 @@ def test_run_keeps_how_it_was_made(stub):
     assert record.recipe == {"name": "stubbed", "method": "stub", "settings": {"steps": StubSettings().steps}}
     assert (record.seed, record.device, record.notes, record.interrupted) == (11, "cpu", ("seed 11",), False)
     assert record.versions["torch"] == importlib.metadata.version("torch")
+    assert record.versions["calque"] == calque.__version__
     assert set(record.versions) == {"calque", "torch", "numpy", "python"}
 
 
@@ -368,7 +371,9 @@ def seen() -> Seen:
     return Seen([])
 
 
-def learner(name: str, seen: Seen, monkeypatch: pytest.MonkeyPatch, supervised: bool, together: bool = False) -> Recipe:
+def learner(
+    name: str, seen: Seen, monkeypatch: pytest.MonkeyPatch, supervision: Supervision, together: bool = False
+) -> Recipe:
     """A recipe whose method keeps what it is given, and says so in a note of its seed."""
 
     def method(task: Task, settings: StubSettings) -> Outcome:
@@ -380,19 +385,19 @@ def learner(name: str, seen: Seen, monkeypatch: pytest.MonkeyPatch, supervised: 
     def at_once(tasks: list[Task], settings: StubSettings) -> list[Outcome]:
         return [method(each, settings) for each in tasks]
 
-    kind = Kind(method, StubSettings, supervised, at_once if together else None)
-    monkeypatch.setitem(METHODS, name, kind)
+    entry = MethodEntry(method, StubSettings, supervision, at_once if together else None)
+    monkeypatch.setitem(METHODS, name, entry)
     return Recipe(name, name, StubSettings(), "a stub")
 
 
 @pytest.fixture
 def supervised(seen, monkeypatch) -> Recipe:
-    return learner("pupil", seen, monkeypatch, supervised=True)
+    return learner("pupil", seen, monkeypatch, supervision="required")
 
 
 @pytest.fixture
 def unsupervised(seen, monkeypatch) -> Recipe:
-    return learner("finder", seen, monkeypatch, supervised=False)
+    return learner("finder", seen, monkeypatch, supervision="none")
 
 
 def test_a_method_that_learns_from_pairs_is_shown_their_rows(supervised, seen):
@@ -407,6 +412,17 @@ def test_a_method_that_learns_from_pairs_is_shown_their_rows(supervised, seen):
 def test_a_method_that_learns_from_none_is_shown_none(unsupervised, seen):
     run(unsupervised, *pair(), device="cpu")
     assert seen.tasks[0].pairs is None
+
+
+def test_a_method_that_can_learn_from_pairs_is_shown_them_where_there_are_some(seen, monkeypatch):
+    recipe = learner("either", seen, monkeypatch, supervision="optional")
+    alone = run(recipe, *pair(), device="cpu")
+    taught = run(recipe, *pair(), device="cpu", lexicon=Lexicon.of([("a", "y")], "gold.tsv"))
+    assert seen.tasks[0].pairs is None
+    assert [rows.tolist() for rows in seen.tasks[1].pairs] == [[0], [1]]
+    assert "lexicon" not in alone.record.inputs
+    assert taught.record.inputs["lexicon"]["pairs"] == 1
+    assert (recipe.supervision, recipe.supervised) == ("optional", False)
 
 
 def one_line(error: pytest.ExceptionInfo[Exception]) -> str:
@@ -450,7 +466,7 @@ def test_which_recipes_learn_from_a_lexicon():
 
 @pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
 def test_seeds_run_in_their_order_each_with_its_own_result(together, seen, monkeypatch):
-    recipe, told = learner("many", seen, monkeypatch, supervised=False, together=together), list[Step]()
+    recipe, told = learner("many", seen, monkeypatch, supervision="none", together=together), list[Step]()
     got = run_seeds(recipe, *pair(), [5, 2, np.int64(9)], "cpu", told.append)
     assert [each.record.seed for each in got] == [5, 2, 9]
     assert [each.record.notes for each in got] == [("seed 5",), ("seed 2",), ("seed 9",)]
@@ -461,7 +477,7 @@ def test_seeds_run_in_their_order_each_with_its_own_result(together, seen, monke
 
 @pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
 def test_one_seed_of_many_is_what_it_is_alone(together, seen, monkeypatch):
-    recipe = learner("many", seen, monkeypatch, supervised=False, together=together)
+    recipe = learner("many", seen, monkeypatch, supervision="none", together=together)
     alone, among = run(recipe, *pair(), seed=2, device="cpu"), run_seeds(recipe, *pair(), [7, 2], "cpu")[1]
     assert torch.equal(alone.source.vectors, among.source.vectors)
     assert (alone.record.notes, alone.verdict, alone.record.seed) == (
@@ -473,17 +489,17 @@ def test_one_seed_of_many_is_what_it_is_alone(together, seen, monkeypatch):
 
 @pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
 def test_no_seeds_are_no_alignments(together, seen, monkeypatch):
-    assert run_seeds(learner("many", seen, monkeypatch, supervised=False, together=together), *pair(), []) == []
+    assert run_seeds(learner("many", seen, monkeypatch, supervision="none", together=together), *pair(), []) == []
     assert seen.tasks == []
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["in turn", "at once"])
 def test_a_method_that_needs_a_lexicon_has_no_seeds_to_run(together, seen, monkeypatch):
-    recipe = learner("many", seen, monkeypatch, supervised=True, together=together)
+    recipe = learner("many", seen, monkeypatch, supervision="required", together=together)
     with pytest.raises(SettingsError, match="learns from word pairs"):
         run_seeds(recipe, *pair(), [0, 1], "cpu")
     with pytest.raises(SettingsError, match="seed"):
-        run_seeds(learner("other", seen, monkeypatch, supervised=False, together=together), *pair(), [1.5], "cpu")
+        run_seeds(learner("other", seen, monkeypatch, supervision="none", together=together), *pair(), [1.5], "cpu")
 
 
 def small_pair() -> tuple[Space, Space]:

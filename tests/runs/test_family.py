@@ -54,6 +54,26 @@ def test_a_pair_turned_round_is_the_same_pair(family):
     assert torch.equal(there.penalty("csls", True), turned.penalty("csls", False))
 
 
+def test_penalties_are_those_of_the_pairs(family):
+    """They are computed without mapping all words of the language that asks."""
+    for (asking, asked), penalty in family.penalties.items():
+        fresh = replace(family.pair(asking, asked), penalties={})
+        assert torch.allclose(penalty, fresh.penalty("csls", back=False), atol=1e-6)
+    assert len(family.penalties) == 6
+
+
+def test_every_vocabulary_is_hashed_once_and_mapped_once_a_direction(spaces, monkeypatch):
+    from calque.recipes import many
+
+    hashed, mapped = [], []
+    described, map_space = many.described, many.map_space
+    monkeypatch.setattr(many, "described", lambda space: hashed.append(space.name) or described(space))
+    monkeypatch.setattr(many, "map_space", lambda space, side: mapped.append(space.name) or map_space(space, side))
+    calque.align_many(spaces, recipe=calque_quick())
+    assert sorted(hashed) == sorted(space.name for space in spaces.values())
+    assert sorted(mapped) == sorted(2 * hashed), "each language is asked by two others"
+
+
 def test_all_meet_in_the_shared_space(family):
     shared = {name: family.shared(name).vectors for name in NAMES}
     for one in NAMES:
@@ -126,20 +146,20 @@ def test_a_language_of_noise_is_left_out_and_the_others_are_not_harmed(spaces):
 
 
 def test_a_pair_whose_own_search_fails_is_found_by_way_of_the_others(spaces, monkeypatch):
-    from calque.recipes import families as many
+    from calque.recipes import many
     from calque.verdict import Verdict
 
-    honest, seeds = many.run, []
+    honest, seeds = many._direct_result, []
 
-    def blind(recipe, source, target, seed, *rest, **options):
-        seeds.append(seed)
-        made = honest(recipe, source, target, seed, *rest, **options)
-        if {source.name, target.name} == {"en.vec", "es.vec"}:
-            wrong = replace(made.target, vectors=made.target.vectors.flip(0))
-            return replace(made, target=wrong, verdict=Verdict("failed", ("made to fail",), {}))
-        return made
+    def blind(recipe, task, settings):
+        seeds.append(task.seed)
+        result = honest(recipe, task, settings)
+        if {task.source.name, task.target.name} == {"en.vec", "es.vec"}:
+            pairs = replace(result.dictionary, target=result.dictionary.target.flip(0))
+            return replace(result, dictionary=pairs, verdict=Verdict("failed", ("made to fail",), {}))
+        return result
 
-    monkeypatch.setattr(many, "run", blind)
+    monkeypatch.setattr(many, "_direct_result", blind)
     found = calque.align_many(spaces, recipe=calque_quick())
     assert len(set(seeds)) == 3, "triangles are evidence only of searches that are independent"
     relation = found.relations["en", "es"]

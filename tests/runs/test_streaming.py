@@ -21,7 +21,7 @@ from calque.linear.side import Side
 from calque.retrieval.exact import find, neighbours, neighbours_among
 from calque.runs import streaming
 from calque.runs.alignment import Alignment, Record
-from calque.runs.streaming import StreamedRun, Words, induce
+from calque.runs.streaming import FileWords, StreamedRun, induce
 from calque.verdict import Verdict
 
 SUFFIXES = {"vec": ".vec", "bin": ".bin", "npz": ".npz", "safetensors": ".safetensors"}
@@ -104,7 +104,7 @@ class TestExport:
 
 class TestWords:
     def test_are_found_again_by_their_row(self, run):
-        words = Words(run / "words.target.txt")
+        words = FileWords(run / "words.target.txt")
         listed = Alignment.load(run).target.words
         assert [word for block in words.blocks(7) for word in block] == list(listed)
         rows = [169, 0, 3, 3, 168, 1]
@@ -114,7 +114,7 @@ class TestWords:
 def test_numbers_that_are_none_are_damage(tmp_path):
     folder = save(tmp_path / "run", (20, 20), 6)
     path = folder / "vectors.safetensors"
-    offset = StreamedRun.open(folder).vectors("target").offset
+    offset = StreamedRun.open(folder).vectors("target").array.offset
     content = bytearray(path.read_bytes())
     content[offset + 40 : offset + 44] = b"\x00\x00\xc0\x7f"
     path.write_bytes(bytes(content))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,14 +12,14 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Common
+from calque.cli.common import DONE, WRONG_INPUT, Common
+from calque.cli.terminal import open_bars, print_json
 from calque.experiments.sources.catalogue import SHIPPED, Catalogue, DataFile, read_catalogue
 from calque.experiments.sources.download import Patience
 from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch
 from calque.experiments.sources.state import FileState, amount, survey
 from calque.progress import Listen, Step
 
-WRONG = 2
 PATIENCE = Patience()
 
 
@@ -54,7 +53,7 @@ class Data(Common):
             _print_json(self, catalogue, states, {})
         else:
             _print_list(self, catalogue, states)
-        return 0
+        return DONE
 
 
 def _fetch(command: Data, states: Sequence[FileState], listen: Listen) -> dict[str, DownloadResult]:
@@ -102,7 +101,7 @@ def _report_fetched(
         _print_json(command, catalogue, after, errors)
     there = len(states) - len(errors) - len(by_hand)
     command.say(f"{there} of {len(states)} files are there")
-    return WRONG if errors or by_hand else 0
+    return WRONG_INPUT if errors or by_hand else DONE
 
 
 def _print_list(command: Data, catalogue: Catalogue, states: Sequence[FileState]) -> None:
@@ -171,7 +170,7 @@ def _print_json(command: Data, catalogue: Catalogue, states: Sequence[FileState]
         "files": [_as_json(state, errors.get(state.file.path, "")) for state in states],
         "not to be had": [{"name": file.name, "tables": file.tables, "reason": file.reason} for file in absent],
     }
-    print(json.dumps(value, ensure_ascii=True))
+    print_json(value)
 
 
 def _as_json(state: FileState, error: str) -> dict[str, Any]:
@@ -199,29 +198,21 @@ def _as_json(state: FileState, error: str) -> dict[str, Any]:
 @contextmanager
 def _bars(command: Data) -> Iterator[Listen]:
     """Hears steps: draws a bar for each file on a terminal; elsewhere, prints lines about begins and trouble."""
-    if command.quiet or not sys.stderr.isatty():
-        begun = set[str]()
-
-        def say(step: Step) -> None:
-            if "trouble" in step.values:
-                command.say(f"{step.stage}: {step.values['trouble']}")
-            elif step.stage not in begun and step.values.get("doing") == "fetching":
-                begun.add(step.stage)
-                command.say(f"fetching {step.stage}" + (f", {amount(step.total)}" if step.total else ""))
-
-        yield say
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
+    begun = set[str]()
     tasks: dict[tuple[str, str], Any] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(
-        *(*columns, TransferSpeedColumn(), TimeRemainingColumn()),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # results that go to a file must not end on the terminal
-    ) as bars:
+
+    def say(step: Step) -> None:
+        if "trouble" in step.values:
+            command.say(f"{step.stage}: {step.values['trouble']}")
+        elif step.stage not in begun and step.values.get("doing") == "fetching":
+            begun.add(step.stage)
+            command.say(f"fetching {step.stage}" + (f", {amount(step.total)}" if step.total else ""))
+
+    # Results that go to a file must not end on the terminal.
+    with open_bars(not command.quiet, *_bar_columns(), redirect_stdout=sys.stdout.isatty()) as bars:
+        if bars is None:
+            yield say
+            return
 
         def draw(step: Step) -> None:
             if "trouble" in step.values:
@@ -235,3 +226,12 @@ def _bars(command: Data) -> Iterator[Listen]:
             bars.update(tasks[step.stage, doing], completed=step.number, total=step.total or None)
 
         yield draw
+
+
+def _bar_columns() -> tuple[Any, ...]:
+    if not sys.stderr.isatty():
+        return ()
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    text = TextColumn("{task.description}")
+    return text, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()

@@ -1,78 +1,97 @@
-"""`calque demo`: the true job on the shipped sample."""
+"""`calque demo`: align the shipped sample, then score it with a lexicon that the alignment has not seen."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calque import sample
-from calque.api import align
-from calque.cli import aligning, live, plotting, show
+from calque.cli.align import print_verdict
+from calque.cli.common import Common, Device, Output, exit_code
+from calque.cli.plot import write_pictures
+from calque.cli.terminal import interruptible, print_json, print_table, stage_bars
 from calque.errors import MissingExtraError, RunError, SettingsError
-from calque.evaluate import score_translation
-from calque.runs import folder as store
-from calque.show.figures import draw
 
 if TYPE_CHECKING:
-    from calque.cli.commands import Demo
     from calque.runs.alignment import Alignment
 
-SHOWN = 12
+EXAMPLES = 12
+"""So many words are shown with their translations."""
 
 
-def run(command: Demo) -> int:
-    """Align without the lexicon, then score with it."""
-    replacing = command.output.exists()
-    store.check_free(command.output, replacing)
-    source, target = sample.spaces()
-    command.say(f"aligning {len(source)} words of {source.name} with {len(target)} of {target.name}, no dictionary")
-    began = time.monotonic()
-    with live.interruptible() as stopped:
-        with live.bars(not command.quiet) as listen:
-            alignment = align(source, target, seed=command.seed, device=command.device, listen=listen, stopped=stopped)
-        alignment.save(command.output, overwrite=replacing)
-    seconds = time.monotonic() - began
-    _tell(command, alignment, seconds, _pictures(command, alignment))
-    return aligning.exit_code(alignment)
+@dataclass(frozen=True, kw_only=True)
+class Demo(Common):
+    """Align the two spaces shipped in the package, without looking at their lexicon, and show what came out."""
+
+    output: Output = Path("calque-demo")
+    """Where to write the run folder; an earlier demo there is replaced."""
+    seed: int = 0
+    """The same seed on the same device gives the same maps."""
+    device: Device = "auto"
+    """auto takes the GPU where there is one."""
+
+    def run(self) -> int:
+        """Align without the lexicon, then score with it."""
+        from calque.runs.folder import check_free
+
+        replacing = self.output.exists()
+        check_free(self.output, replacing)
+        from calque import sample
+        from calque.api import align
+
+        source, target = sample.spaces()
+        self.say(f"aligning {len(source)} words of {source.name} with {len(target)} of {target.name}, no dictionary")
+        began = time.monotonic()
+        with interruptible() as stopped:
+            with stage_bars(not self.quiet) as listen:
+                alignment = align(source, target, seed=self.seed, device=self.device, listen=listen, stopped=stopped)
+            alignment.save(self.output, overwrite=replacing)
+        seconds = time.monotonic() - began
+        print_result(self, alignment, seconds, draw_pictures(self, alignment))
+        return exit_code(alignment)
 
 
-def _pictures(command: Demo, alignment: Alignment) -> list[str]:
-    """Before and after, and the search, as files in the run folder."""
+def draw_pictures(command: Demo, alignment: Alignment) -> list[str]:
+    """Draw the words before and after, and the search, into the run folder."""
+    from calque.show.figures import draw
+
     try:
-        drawn = draw(alignment, ("words", "search"))
-        files = plotting.write(drawn, command.output / "figures", replacing=True)
+        files = write_pictures(draw(alignment, ("words", "search")), command.output / "figures", replacing=True)
     except (MissingExtraError, SettingsError, RunError) as error:
         command.say(f"no pictures: {error}")
         return []
-    return [str(path) for each in files.values() for path in each]
+    return [str(path) for paths in files.values() for path in paths]
 
 
-def _tell(command: Demo, alignment: Alignment, seconds: float, pictures: list[str]) -> None:
+def print_result(command: Demo, alignment: Alignment, seconds: float, pictures: list[str]) -> None:
+    """The verdict, the scores, and some words with their translations there and back."""
+    from calque import sample
+    from calque.evaluate import score_translation
+
     gold = sample.lexicon()
     score = score_translation(alignment, gold)
-    examples = [word for word in gold.answers if word in alignment.source][:: max(1, len(gold) // SHOWN)][:SHOWN]
-    there = alignment.translate(examples, k=3)
-    back = alignment.translate([each.candidates[0].word for each in there], k=3, back=True)
     if command.json:
-        told = {"run": str(command.output), "verdict": alignment.verdict.label, "seconds": round(seconds, 3)}
-        show.as_json(
-            told | {"evidence": dict(alignment.verdict.evidence), "scores": score.as_json(), "figures": pictures}
+        print_json(
+            {
+                "run": str(command.output),
+                "verdict": alignment.verdict.label,
+                "seconds": round(seconds, 3),
+                "evidence": dict(alignment.verdict.evidence),
+                "scores": score.as_json(),
+                "figures": pictures,
+            }
         )
         return
-    show.verdict(alignment)
+    print_verdict(alignment)
     print(f"\naccuracy on {len(gold)} words of the shipped lexicon, which the alignment has not seen:")
-    show.scores(score)
+    print_table(score.rows())
     print(f"\n{alignment.source.name} to {alignment.target.name}, and the way back of the first:")
-    rows = [
-        [
-            one.word,
-            ", ".join(each.word for each in one.candidates),
-            "|",
-            ", ".join(each.word for each in other.candidates),
-        ]
-        for one, other in zip(there, back, strict=True)
-    ]
-    show.table(rows)
+    words = [word for word in gold.answers if word in alignment.source][:: max(1, len(gold) // EXAMPLES)][:EXAMPLES]
+    there = alignment.translate(words, k=3)
+    back = alignment.translate([translation.candidates[0].word for translation in there], k=3, back=True)
+    lists = [[", ".join(candidate.word for candidate in one.candidates) for one in way] for way in (there, back)]
+    print_table([[word, forward, "|", backward] for word, forward, backward in zip(words, *lists, strict=True)])
     print(f"\n{seconds:.1f} s; run folder: {command.output}")
     if pictures:
         print(f"pictures: {', '.join(pictures)}")

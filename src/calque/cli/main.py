@@ -1,6 +1,6 @@
-"""From the words on the command line to an exit code.
+"""The command `calque`: from the words on the command line to an exit code.
 
-0 done; 2 wrong usage or unreadable input; 3 finished, but the verdict is failed; 130 interrupted; 1 our bug.
+Nothing heavy is imported here, so that help is instant; each command imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -8,15 +8,47 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Union
 
 import tyro
+from tyro.conf import subcommand
 
 from calque import __version__
-from calque.cli.commands import COMMANDS
+from calque.cli.align import Align
+from calque.cli.align_many import AlignMany
+from calque.cli.common import BUG, DONE, INTERRUPTED, WRONG_INPUT
+from calque.cli.convert import Convert, Inspect
+from calque.cli.data import Data
+from calque.cli.demo import Demo
+from calque.cli.evaluate import Evaluate, Similarity
+from calque.cli.explore import Explore
+from calque.cli.export import Export, MakeLexicon
+from calque.cli.plot import Plot
+from calque.cli.recipes import Recipes
+from calque.cli.reproduce import Reproduce
+from calque.cli.sweep import Sweep
+from calque.cli.translate import Translate
 from calque.errors import CalqueError
 
-BUG, WRONG, INTERRUPTED = 1, 2, 130
+COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too)
+    Annotated[Demo, subcommand("demo")],
+    Annotated[Align, subcommand("align")],
+    Annotated[AlignMany, subcommand("align-many")],
+    Annotated[Translate, subcommand("translate")],
+    Annotated[MakeLexicon, subcommand("lexicon")],
+    Annotated[Export, subcommand("export")],
+    Annotated[Evaluate, subcommand("evaluate")],
+    Annotated[Similarity, subcommand("similarity")],
+    Annotated[Plot, subcommand("plot")],
+    Annotated[Explore, subcommand("explore")],
+    Annotated[Inspect, subcommand("inspect")],
+    Annotated[Convert, subcommand("convert")],
+    Annotated[Recipes, subcommand("recipes")],
+    Annotated[Reproduce, subcommand("reproduce")],
+    Annotated[Sweep, subcommand("sweep")],
+    Annotated[Data, subcommand("data")],
+]
+"""What `calque --help` lists. The fields of a command are its arguments; the sentence under a field is its help."""
 
 DESCRIPTION = (
     "calque carries word meaning from one embedding space to another, with no dictionary. "
@@ -26,50 +58,46 @@ DESCRIPTION = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    _survive_broken_utf8()
-    if given in (["--version"], ["-V"]):
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # Words that were not UTF-8 in a file are read and printed as their bytes.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    if arguments in (["--version"], ["-V"]):
         print(f"calque {__version__}")
-        return 0
+        return DONE
     try:
         command: Any = tyro.cli(
             COMMANDS,
             prog="calque",
             description=DESCRIPTION,
-            args=given or ["--help"],
+            args=arguments or ["--help"],
             config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitSubcommandPrefixes, tyro.conf.OmitArgPrefixes),
         )
     except SystemExit as stop:
-        return int(stop.code or 0)
-    return _run(command)
+        return int(stop.code or DONE)
+    return run(command)
 
 
-def _run(command: Any) -> int:
+def run(command: Any) -> int:
+    """Run a command and turn what goes wrong into a line on stderr and an exit code."""
     try:
         code = int(command.run())
         sys.stdout.flush()
     except CalqueError as error:
         print(f"calque: {error}", file=sys.stderr)
-        return WRONG
+        return WRONG_INPUT
     except KeyboardInterrupt:
         print("calque: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return DONE
     except Exception as error:
         if command.verbose:
             raise
         print(f"calque: this is a bug of ours: {error!r}; run again with -v to see where", file=sys.stderr)
         return BUG
     return code
-
-
-def _survive_broken_utf8() -> None:
-    """Words that were not UTF-8 in a file are read and printed as the bytes they were."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def entry() -> None:

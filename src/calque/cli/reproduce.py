@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Device, Number, Reads
+from calque.cli.common import BUG, DONE, INTERRUPTED, Device, Number, Reads
+from calque.cli.terminal import interruptible, print_json, print_table
 from calque.errors import SettingsError
 
 if TYPE_CHECKING:
     from calque.experiments.report import Report
 
-BUG, INTERRUPTED = 1, 130
 COLUMNS = 4
 """How many directions fit beside each other on a terminal."""
 
@@ -51,7 +51,6 @@ class Reproduce(Reads):
 
     def run(self) -> int:
         """Run what is missing, print the table."""
-        from calque.cli import live
         from calque.cli.watching import watching
         from calque.experiments.backends import BackendOptions
         from calque.experiments.driver import run_plan
@@ -73,7 +72,7 @@ class Reproduce(Reads):
         options = BackendOptions(workers, self.address, self.retries)
         plan = paper_plan(request)
         message = "leaving after this step, with what is finished"
-        with live.interruptible(message) as stopped, watching(self, self.table) as watcher:
+        with interruptible(message) as stopped, watching(self, self.table) as watcher:
             report = run_plan(plan, self.output, options, watcher.hear, watcher.listen, stopped)
         for lost in report.lost.values():
             if lost.unreadable:
@@ -81,7 +80,7 @@ class Reproduce(Reads):
         self._print(report)
         if stopped():
             return INTERRUPTED
-        return BUG if report.lost else 0
+        return BUG if report.lost else DONE
 
     def _names(self, option: str) -> tuple[str, ...] | None:
         """'es-en,it-en' as names; None for all."""
@@ -102,18 +101,17 @@ class Reproduce(Reads):
 
     def _print(self, report: Report) -> None:
         """The table, some columns at a time, and the claims."""
-        from calque.cli import show
         from calque.experiments.claims import claims
         from calque.experiments.render import as_json, file_names
         from calque.experiments.render_paper import terminal_rows
 
         if self.json:
-            show.as_json(as_json(report))
+            print_json(as_json(report))
             return
         for block in report.blocks():
             print(block.title)
             for first in range(0, len(block.directions), COLUMNS):
-                show.table(terminal_rows(report, block.directions[first : first + COLUMNS]))
+                print_table(terminal_rows(report, block.directions[first : first + COLUMNS]))
                 print()
         for claim in claims(report):
             print(f"{claim.text}: {claim.answer}")

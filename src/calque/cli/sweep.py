@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from calque.cli.commands.common import Number, Reads
+from calque.cli.common import BUG, DONE, INTERRUPTED, WRONG_INPUT, Number, Reads
+from calque.cli.terminal import interruptible, print_json, print_table
 
 if TYPE_CHECKING:
     from calque.experiments.report import Report
 
-BUG, WRONG, INTERRUPTED = 1, 2, 130
 MOST_ROWS = 100
 """How many rows are shown on a terminal; the files have all."""
 
@@ -40,7 +40,6 @@ class Sweep(Reads):
 
     def run(self) -> int:
         """Run what is missing, print the table."""
-        from calque.cli import live
         from calque.cli.watching import watching
         from calque.experiments.backends import BackendOptions
         from calque.experiments.driver import run_plan
@@ -51,27 +50,26 @@ class Sweep(Reads):
         if options.local and options.workers is None:
             self.say("one run after the other, for want of Ray: pip install 'calque[sweep]' runs several at once")
         message = "leaving, with what is finished"
-        with live.interruptible(message) as stopped, watching(self, self.plan.name, plan.retrieval) as watcher:
+        with interruptible(message) as stopped, watching(self, self.plan.name, plan.retrieval) as watcher:
             report = run_plan(plan, self.output, options, watcher.hear, watcher.listen, stopped)
         self._print(report)
         if stopped():
             return INTERRUPTED
         # A method that fails is a result; a file that cannot be read is wrong, and anything else is a bug of ours.
         if any(lost.unreadable for lost in report.lost.values()):
-            return WRONG
-        return BUG if report.lost else 0
+            return WRONG_INPUT
+        return BUG if report.lost else DONE
 
     def _print(self, report: Report) -> None:
         """The first rows of the table, and what went wrong."""
-        from calque.cli import show
         from calque.experiments.render import as_json, file_names
         from calque.experiments.render_sweep import sweep_failures, sweep_rows
 
         if self.json:
-            show.as_json(as_json(report))
+            print_json(as_json(report))
             return
         rows = list(islice(sweep_rows(report), 1 + MOST_ROWS))
-        show.table(rows)
+        print_table(rows)
         more_rows = 2 * len(report.plan.pairs) * len(report.plan.entrants) - (len(rows) - 1)
         if more_rows:
             print(f"and {more_rows:,} more rows")

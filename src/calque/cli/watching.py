@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from calque.cli import live
-from calque.cli.commands.common import Common
+from calque.cli.common import Common
+from calque.cli.terminal import STAGE_LABELS, open_bars
 from calque.experiments.events import ExperimentEvent, Note, Progress, RunBroken, RunEnded, RunStarted
 from calque.experiments.results import ExperimentKey, FinishedRun
 from calque.progress import Listen, Step, quiet
@@ -96,7 +95,7 @@ class Board(Watcher):
 
     def step(self, step: Step) -> None:
         """Show a step of the newest run."""
-        text = f"{live.STAGES.get(step.stage, step.stage)} {step.number} of {step.total}"
+        text = f"{STAGE_LABELS.get(step.stage, step.stage)} {step.number} of {step.total}"
         self.progress.update(self.run, completed=step.number, total=step.total, text=text)
 
     def _forget(self, key: ExperimentKey) -> None:
@@ -106,16 +105,8 @@ class Board(Watcher):
 @contextmanager
 def watching(command: Common, title: str, retrieval: str = "nn") -> Iterator[Watcher]:
     """Bars if stderr is a terminal, lines if not, nothing if the command is quiet."""
-    if command.quiet or not sys.stderr.isatty():
-        yield Watcher(command, retrieval)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        yield Board(command, bars, title, retrieval)
+    with open_bars(not command.quiet) as bars:
+        yield Watcher(command, retrieval) if bars is None else Board(command, bars, title, retrieval)
 
 
 def running(event: RunStarted) -> str:

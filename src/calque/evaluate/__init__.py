@@ -1,14 +1,31 @@
-"""Judging alignments against what people wrote down. Nothing in `methods` may import this."""
+"""Judging alignments by what people wrote down, one file a task. Nothing in `methods` may import this."""
 
-from calque.evaluate.similarity import SimilarityScore, read_similarity, score_similarity
-from calque.evaluate.translation import Asked, DirectionScore, TranslationScore, ask, score_translation
+from calque.evaluate.protocol import EvaluationTask, GoldData, TaskScore
+from calque.evaluate.similarity import SimilarityScore, SimilarityTask, read_similarity, score_similarity
+from calque.evaluate.tasks import TASKS
+from calque.evaluate.translation import (
+    Asked,
+    DirectionScore,
+    TranslationScore,
+    TranslationTask,
+    ask,
+    learned_from,
+    score_translation,
+)
 
 __all__ = [
+    "TASKS",
     "Asked",
     "DirectionScore",
+    "EvaluationTask",
+    "GoldData",
     "SimilarityScore",
+    "SimilarityTask",
+    "TaskScore",
     "TranslationScore",
+    "TranslationTask",
     "ask",
+    "learned_from",
     "read_similarity",
     "score_similarity",
     "score_translation",

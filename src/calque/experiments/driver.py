@@ -243,7 +243,7 @@ class _Execution:
         for _, group in groupby(left, key=lambda run: (run.key.method, run.key.pair)):
             experiments = list(group)
             kind = recipes.METHODS.get(experiments[0].recipe.method)
-            if self.plan.together and kind is not None and kind.together is not None and not kind.supervised:
+            if self.plan.together and kind is not None and kind.together is not None and not experiments[0].training:
                 device, resources = _place(self.plan, experiments[0], self.options, self.gpus)
                 if device == "cuda" or (resources is None and recipes.choose_device(device).type == "cuda"):
                     yield experiments

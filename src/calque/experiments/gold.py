@@ -71,4 +71,4 @@ class GoldCache:
         if file.path not in self.judgements:
             self.judgements[file.path] = read_similarity(file.path)
         judgements = self.judgements[file.path]
-        return [Judged(pair.target, pair.source, pair.score) for pair in judgements] if file.turned else judgements
+        return [pair.swapped() for pair in judgements] if file.turned else judgements

@@ -1,20 +1,21 @@
-"""Runs a recipe on every pair of several languages, and reconciles what comes out."""
+"""Runs a recipe on every pair of several languages, and lets the pairs help each other."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import torch
+from torch import Tensor
 
 from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.linear.side import Side
+from calque.linear.side import Side, map_space
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings
 from calque.methods.default.correspondence import Lists, trusted
-from calque.methods.default.preparing import Prepared, common_dimension, prepare
+from calque.methods.default.preparing import common_dimension, prepare
 from calque.methods.many.reconciling import Reconciled, ReconcilingSettings, reconcile
 from calque.methods.many.synchronisation import connected
 from calque.methods.many.triangles import (
@@ -27,15 +28,13 @@ from calque.methods.many.triangles import (
     round_trip_share,
     triangles_of,
 )
-from calque.methods.referee import referee
-from calque.methods.task import Task
+from calque.methods.task import Outcome, Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.registry import Recipe
-from calque.recipes.running import Clock, choose_device, described, penalties, run, versions
-from calque.retrieval.exact import NEIGHBOURHOOD, Pairs, nearest
-from calque.runs.alignment import Alignment, Record
+from calque.recipes.running import Clock, Inputs, checked_seed, choose_device, described, recorded, verdict_on
+from calque.retrieval.exact import FREQUENT, NEIGHBOURHOOD, Neighbours, Pairs, find, nearest
 from calque.runs.family import Family, Relation
-from calque.verdict import Verdict, judge
+from calque.verdict import Verdict
 
 FEWEST = 3
 NAME = re.compile(r"\w[\w.+-]*")
@@ -43,7 +42,7 @@ LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, eq=False)
-class _Direct:
+class DirectResult:
     """What a pair's own search found."""
 
     there: tuple[Side, Side]
@@ -62,37 +61,63 @@ def run_many(
     into: str = "",
     settings: ReconcilingSettings | None = None,
 ) -> Family:
-    """Align every pair of languages by itself, drop what triangles speak against, and let the pairs help each other."""
-    how, chosen, clock = settings or ReconcilingSettings(), choose_device(device), Clock(listen)
-    _check(recipe, spaces, into)
-    prepared, notes = _prepared(spaces, recipe, chosen)
-    direct: dict[Pair, _Direct] = {}
-    for number, pair in enumerate(pairs_of(list(spaces)), 1):
-        if stopped():
-            break
-        alignment = run(recipe, spaces[pair[0]], spaces[pair[1]], _own(seed, number), device, stopped=stopped)
-        direct[pair] = _direct(alignment, how, chosen)
-        told = {"pair": "-".join(pair), "verdict": str(alignment.verdict)}
-        clock.hear(Step("pairs", number, len(pairs_of(list(spaces))), {**told, **alignment.record.seconds}))
-    shares = _shares(list(spaces), direct, how)
-    stay = pairs_to_keep(list(spaces), {pair: _finding(each.verdict) for pair, each in direct.items()}, shares)
-    core = _core(list(spaces), stay, into)
+    """Align every pair of languages by itself, drop those that triangles speak against, and let the rest help them."""
+    settings, seed, chosen = settings or ReconcilingSettings(), checked_seed(seed), choose_device(device)
+    inputs = _checked_inputs(recipe, spaces, into)
+    clock, names = Clock(listen), list(spaces)
+    how = recipe.settings if isinstance(recipe.settings, CoarseToFineSettings) else CoarseToFineSettings()
+    dimension, notes = common_dimension(list(spaces.values()), how.words, how.words_a_dimension)
+    prepared = {
+        name: prepare(space, dimension, how.preprocessing, how.most_words, chosen) for name, space in spaces.items()
+    }
+
+    def task(pair: Pair, own_seed: int, listener: Listen) -> Task:
+        return Task(spaces[pair[0]], spaces[pair[1]], own_seed, chosen, listener, stopped)
+
     with torch.no_grad():
-        known = {pair: direct[pair].dictionary for pair in stay}
-        made = _reconciled(core, prepared, known, how, into, clock, stopped)
-    relations = _relations(spaces, prepared, direct, made, stay, shares, (seed, chosen, clock.hear, stopped))
-    said = (*notes, *_said(spaces, direct, stay))
-    record = _record(recipe, spaces, seed, chosen, clock, said, stopped())
-    shared = {name: prepared[name].side(map) for name, map in made.shared.items()}
-    return _with_penalties(Family(spaces, shared, relations, shares, record, into), chosen)
+        direct: dict[Pair, DirectResult] = {}
+        for number, pair in enumerate(pairs_of(names), 1):
+            if stopped():
+                break
+            # Every pair has a seed of its own: triangles are evidence only of searches that are independent.
+            own_clock = Clock(quiet)
+            direct[pair] = _direct_result(recipe, task(pair, seed + 7919 * number, own_clock.hear), settings)
+            labels = {"pair": "-".join(pair), "verdict": str(direct[pair].verdict)}
+            clock.hear(Step("pairs", number, len(pairs_of(names)), {**labels, **own_clock.rounded()}))
+        shares, stay = _round_trips(names, direct, settings.refinement.words)
+
+        # The languages that trusted pairs connect: those around ``into`` where it is given, else the largest group.
+        core = max((connected(names, stay, name) for name in ([into] if into else names)), key=len)
+        reconciled = Reconciled({}, {})
+        if len(core) >= 2:
+            vectors = {name: prepared[name].vectors for name in core}
+            dictionaries = {pair: direct[pair].dictionary for pair in stay if set(pair) <= set(core)}
+            reconciled = reconcile(vectors, dictionaries, settings, into, clock.hear, stopped)
+
+        relations: dict[Pair, Relation] = {}
+        for pair in pairs_of(names):
+            result = direct.get(pair)
+            if pair not in reconciled.pairs:
+                if result is not None:
+                    relations[pair] = Relation(result.there, result.back, result.verdict, "alone")
+                continue
+            maps, (one, two) = reconciled.pairs[pair], (prepared[name] for name in pair)
+            there, back = ((one.side(first), two.side(second)) for first, second in (maps.there, maps.back))
+            if result is not None and pair in stay:
+                relations[pair] = Relation(there, back, _confirmed(result.verdict, pair, shares), "direct")
+            else:
+                verdict = _by_others(task(pair, seed, clock.hear), there, result)
+                relations[pair] = Relation(there, back, verdict, "others")
+        penalties = _penalties(spaces, relations, chosen)
+
+    shared = {name: prepared[name].side(map) for name, map in reconciled.shared.items()}
+    notes = (*notes, *_notes(names, direct, stay))
+    record = recorded(recipe, seed, chosen, clock, inputs, notes, stopped())
+    return Family(spaces, shared, relations, shares, record, into, penalties)
 
 
-def _own(seed: int, number: int) -> int:
-    """A seed of its own for each pair: triangles are evidence only of searches that are independent."""
-    return seed + 7919 * number
-
-
-def _check(recipe: Recipe, spaces: Mapping[str, Space], into: str) -> None:
+def _checked_inputs(recipe: Recipe, spaces: Mapping[str, Space], into: str) -> Inputs:
+    """What was read, by language; SettingsError where it cannot be aligned."""
     check_names(list(spaces))
     if len(spaces) < FEWEST:
         raise SettingsError(
@@ -104,11 +129,13 @@ def _check(recipe: Recipe, spaces: Mapping[str, Space], into: str) -> None:
         )
     if into and into not in spaces:
         raise SettingsError(f"--into is {into!r}, which is none of the languages; there are: {', '.join(spaces)}")
-    seen: dict[str, str] = {}
-    for name, space in spaces.items():
-        other = seen.setdefault(described(space)["sha256"], name)
+    inputs = {name: described(space) for name, space in spaces.items()}
+    first_of: dict[str, str] = {}
+    for name, entry in inputs.items():
+        other = first_of.setdefault(entry["sha256"], name)
         if other != name:
             raise SettingsError(f"{other} and {name} have the same words and vectors; leave one of them out")
+    return inputs
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -127,149 +154,85 @@ def check_names(names: Sequence[str]) -> None:
             )
 
 
-def _prepared(
-    spaces: Mapping[str, Space], recipe: Recipe, device: torch.device
-) -> tuple[dict[str, Prepared], tuple[str, ...]]:
-    """Every language by itself, in as many dimensions as all have."""
-    how = recipe.settings if isinstance(recipe.settings, CoarseToFineSettings) else CoarseToFineSettings()
-    dimension, notes = common_dimension(list(spaces.values()), how.words, how.words_a_dimension)
-    return {
-        name: prepare(space, dimension, how.preprocessing, how.most_words, device) for name, space in spaces.items()
-    }, notes
+def _direct_result(recipe: Recipe, task: Task, settings: ReconcilingSettings) -> DirectResult:
+    """Run the recipe on one pair. Only its frequent words are mapped: they make the dictionary that is needed."""
+    outcome = recipe.entry.method(task, recipe.settings)
+    verdict = verdict_on(task, outcome)
+    there = outcome.source, outcome.target
+    back = outcome.back or there
+    source, target = (space.vectors[: settings.refinement.words] for space in (task.source, task.target))
 
+    def lists(queries: Tensor, candidates: Tensor) -> Neighbours:
+        return nearest(queries.to(task.device), candidates.to(task.device), NEIGHBOURHOOD)
 
-def _direct(alignment: Alignment, how: ReconcilingSettings, device: torch.device) -> _Direct:
-    """An alignment's sides and dictionary: its vectors are not kept."""
-    words, way = how.refinement.words, alignment.returning or alignment
-    there = [each.vectors[:words].to(device) for each in (alignment.source, alignment.target)]
-    back = [each.vectors[:words].to(device) for each in (way.target, way.source)]
-    found = Lists(nearest(there[0], there[1], NEIGHBOURHOOD), nearest(back[0], back[1], NEIGHBOURHOOD))
-    return _Direct(
-        (alignment.source_side, alignment.target_side),
-        (way.source_side, way.target_side),
-        alignment.verdict,
-        trusted(found, how.refinement.temperature),
+    nearest_words = Lists(
+        lists(there[0].apply(source), there[1].apply(target)), lists(back[1].apply(target), back[0].apply(source))
     )
+    return DirectResult(there, back, verdict, trusted(nearest_words, settings.refinement.temperature))
 
 
-def _finding(verdict: Verdict) -> Finding:
-    return Finding(verdict.label, float(verdict.evidence.get("clearance", 0.0)))
-
-
-def _shares(names: Sequence[str], direct: Mapping[Pair, _Direct], how: ReconcilingSettings) -> dict[Triangle, float]:
-    """How many words find their way round each triangle of pairs that did not fail."""
-    some = [pair for pair, each in direct.items() if each.verdict.label != "failed"]
-    dictionaries = {pair: direct[pair].dictionary for pair in some}
-    sizes = dict.fromkeys(names, how.refinement.words)
-    return {each: round(round_trip_share(dictionaries, each, sizes), 4) for each in triangles_of(names, some)}
-
-
-def _core(names: Sequence[str], stay: Sequence[Pair], into: str) -> list[str]:
-    """The languages that hang together: those around ``into`` where it is given, else the most that do."""
-    groups = [connected(names, stay, name) for name in ([into] if into else names)]
-    return max(groups, key=len)
-
-
-def _reconciled(
-    core: Sequence[str],
-    prepared: Mapping[str, Prepared],
-    dictionaries: Mapping[Pair, Pairs],
-    how: ReconcilingSettings,
-    into: str,
-    clock: Clock,
-    stopped: Callable[[], bool],
-) -> Reconciled:
-    if len(core) < 2:
-        return Reconciled({}, {})
-    vectors = {name: prepared[name].vectors for name in core}
-    known = {pair: each for pair, each in dictionaries.items() if set(pair) <= set(core)}
-    return reconcile(vectors, known, how, into, clock.hear, stopped)
-
-
-def _relations(
-    spaces: Mapping[str, Space],
-    prepared: Mapping[str, Prepared],
-    direct: Mapping[Pair, _Direct],
-    made: Reconciled,
-    stay: Sequence[Pair],
-    shares: Mapping[Triangle, float],
-    around: tuple[int, torch.device, Listen, Callable[[], bool]],
-) -> dict[Pair, Relation]:
-    """Every pair with its maps and its verdict; one that is not connected keeps what its own search found."""
-    relations = {}
-    for pair in pairs_of(list(spaces)):
-        if pair not in made.pairs:
-            if pair in direct:
-                relations[pair] = Relation(direct[pair].there, direct[pair].back, direct[pair].verdict, "alone")
-            continue
-        sides = [prepared[name] for name in pair]
-        there, back = (
-            (sides[0].side(maps[0]), sides[1].side(maps[1])) for maps in (made.pairs[pair].there, made.pairs[pair].back)
-        )
-        if pair in stay:
-            relations[pair] = Relation(there, back, _confirmed(direct[pair].verdict, pair, shares), "direct")
-        else:
-            verdict = judge(referee(Task(spaces[pair[0]], spaces[pair[1]], *around), *there))
-            relations[pair] = Relation(there, back, _by_others(verdict, direct.get(pair)), "others")
-    return relations
+def _round_trips(
+    names: Sequence[str], direct: Mapping[Pair, DirectResult], words: int
+) -> tuple[dict[Triangle, float], Sequence[Pair]]:
+    """How many words come back to themselves round each triangle of pairs that did not fail, and which pairs stay."""
+    dictionaries = {pair: result.dictionary for pair, result in direct.items() if result.verdict.label != "failed"}
+    sizes = dict.fromkeys(names, words)
+    triangles = triangles_of(names, dictionaries)
+    shares = {triangle: round(round_trip_share(dictionaries, triangle, sizes), 4) for triangle in triangles}
+    findings = {
+        pair: Finding(result.verdict.label, float(result.verdict.evidence.get("clearance", 0.0)))
+        for pair, result in direct.items()
+    }
+    return shares, pairs_to_keep(names, findings, shares)
 
 
 def _confirmed(verdict: Verdict, pair: Pair, shares: Mapping[Triangle, float]) -> Verdict:
-    """A pair's own verdict, with what triangles say: one that holds is evidence from searches of other pairs."""
-    around = {each: share for each, share in shares.items() if set(pair) <= set(each)}
+    """A pair's own verdict, made *aligned* by a triangle that holds: that is evidence from searches of other pairs."""
+    around = [share for triangle, share in shares.items() if set(pair) <= set(triangle)]
     if not around:
         return verdict
-    best = max(around.values())
-    told = (
-        f"going round triangles of languages, up to {best:.1%} of the words come back to themselves; {HOLDS:.0%} are "
-        "asked for"
+    best = max(around)
+    reason = (
+        f"{100 * best:.1f} % of words come back to themselves when translated round a triangle of languages "
+        f"({100 * HOLDS:.0f} % needed)"
     )
     label = "aligned" if best >= HOLDS else verdict.label
-    return Verdict(label, (*verdict.reasons, told), {**verdict.evidence, "triangle": best})
+    return Verdict(label, (*verdict.reasons, reason), {**verdict.evidence, "triangle": best})
 
 
-def _by_others(verdict: Verdict, direct: _Direct | None) -> Verdict:
-    why = "had not run" if direct is None else "failed" if direct.verdict.label == "failed" else "was spoken against"
+def _by_others(task: Task, sides: tuple[Side, Side], direct: DirectResult | None) -> Verdict:
+    """The verdict on maps that were found by way of other languages."""
+    verdict = verdict_on(task, Outcome(*sides))
+    if direct is None:
+        why = "had not run"
+    else:
+        why = "failed" if direct.verdict.label == "failed" else "was contradicted by triangles"
     return replace(verdict, reasons=(f"found by way of other languages: its own search {why}", *verdict.reasons))
 
 
-def _said(spaces: Mapping[str, Space], direct: Mapping[Pair, _Direct], stay: Sequence[Pair]) -> list[str]:
-    """A note on each pair that found something which triangles speak against, and on those that never ran."""
-    never_ran = ["-".join(pair) for pair in pairs_of(list(spaces)) if pair not in direct]
-    interrupted = [f"interrupted before these pairs were aligned: {', '.join(never_ran)}"] if never_ran else []
-    return interrupted + [
-        f"{'-'.join(pair)}: what its own search found ({each.verdict.label}) was dropped, because no triangle holds"
-        for pair, each in direct.items()
-        if pair not in stay and each.verdict.label != "failed"
-    ]
+def _notes(names: Sequence[str], direct: Mapping[Pair, DirectResult], stay: Sequence[Pair]) -> list[str]:
+    """A note on the pairs that never ran, and on each pair whose result triangles speak against."""
+    never_ran = ["-".join(pair) for pair in pairs_of(names) if pair not in direct]
+    notes = [f"interrupted before these pairs were aligned: {', '.join(never_ran)}"] if never_ran else []
+    for pair, result in direct.items():
+        if pair not in stay and result.verdict.label != "failed":
+            label = result.verdict.label
+            notes.append(
+                f"{'-'.join(pair)}: what its own search found ({label}) was dropped, because no triangle holds"
+            )
+    return notes
 
 
-def _record(
-    recipe: Recipe,
-    spaces: Mapping[str, Space],
-    seed: int,
-    device: torch.device,
-    clock: Clock,
-    notes: tuple[str, ...],
-    interrupted: bool,
-) -> Record:
-    return Record(
-        recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
-        seed=seed,
-        device=str(device),
-        versions=versions(),
-        inputs={name: described(space) for name, space in spaces.items()},
-        seconds={stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
-        notes=notes,
-        interrupted=interrupted,
-        log=tuple(clock.log),
-    )
-
-
-def _with_penalties(family: Family, device: torch.device) -> Family:
-    """The same, with what CSLS holds against each word, so that a saved family answers at once."""
-    kept = {}
-    for one, two in family.relations:
-        made = penalties(family.pair(one, two), device).penalties
-        kept[one, two], kept[two, one] = made["csls", False], made["csls", True]
-    return replace(family, penalties=kept)
+def _penalties(
+    spaces: Mapping[str, Space], relations: Mapping[Pair, Relation], device: torch.device
+) -> dict[Pair, Tensor]:
+    """The CSLS penalty of each word that is asked, by (asking, asked). Of the language that asks, CSLS looks at the
+    frequent words only, so no others are mapped.
+    """
+    penalties = {}
+    for (one, two), relation in relations.items():
+        for asking, asked, sides in ((one, two, relation.there), (two, one, relation.back[::-1])):
+            queries = sides[0].apply(spaces[asking].vectors[:FREQUENT])
+            candidates = map_space(replace(spaces[asked], subwords=None), sides[1]).vectors
+            penalties[asking, asked] = find("csls").penalty(queries.to(device), candidates.to(device)).cpu()
+    return penalties

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from calque.errors import SettingsError
 from calque.methods.baselines.conneau2017 import Conneau2017Settings, conneau2017
 from calque.methods.baselines.joulin2018 import Joulin2018Settings, joulin2018
 from calque.methods.baselines.known_pairs import (
@@ -26,41 +27,43 @@ from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_t
 from calque.methods.paper.method import PaperSettings, paper, paper_together
 from calque.methods.task import Method, Outcome, Task
 
+Supervision = Literal["none", "optional", "required"]
+"""Whether a method learns from word pairs: never, where some are given, or always."""
+
 
 @dataclass(frozen=True)
-class Kind:
+class MethodEntry:
     """A method, the type of its settings, and what it needs."""
 
     method: Method
     settings: type
-    supervised: bool = False
-    """Whether it learns from word pairs; no other method is ever shown any."""
+    supervision: Supervision = "none"
     together: Callable[[Sequence[Task], Any], list[Outcome]] | None = None
-    """Many tasks that differ in their seed alone, as one batch, where the method can."""
+    """Runs many tasks that differ only in their seed as one batch, where the method can."""
     resumes: bool = False
-    """Whether it leaves its state at checkpoints, and goes on from there."""
+    """Whether it saves its state at checkpoints, and goes on from there."""
 
 
 METHODS = {
-    "coarse-to-fine": Kind(coarse_to_fine, CoarseToFineSettings),
-    "paper": Kind(paper, PaperSettings, together=paper_together, resumes=True),
-    "mikolov2013": Kind(mikolov2013, Mikolov2013Settings, supervised=True),
-    "zhang2016": Kind(zhang2016, Zhang2016Settings, supervised=True),
-    "xing2015": Kind(xing2015, Xing2015Settings, supervised=True),
-    "shigeto2015": Kind(shigeto2015, Shigeto2015Settings, supervised=True),
-    "artetxe2016": Kind(artetxe2016, Artetxe2016Settings, supervised=True),
-    "artetxe2017": Kind(artetxe2017, Artetxe2017Settings, supervised=True),
-    "joulin2018": Kind(joulin2018, Joulin2018Settings, supervised=True),
-    "conneau2017": Kind(conneau2017, Conneau2017Settings),
-    "zhang2017": Kind(zhang2017, Zhang2017Settings),
-    "artetxe2018": Kind(artetxe2018, Artetxe2018Settings),
+    "coarse-to-fine": MethodEntry(coarse_to_fine, CoarseToFineSettings),
+    "paper": MethodEntry(paper, PaperSettings, together=paper_together, resumes=True),
+    "mikolov2013": MethodEntry(mikolov2013, Mikolov2013Settings, "required"),
+    "zhang2016": MethodEntry(zhang2016, Zhang2016Settings, "required"),
+    "xing2015": MethodEntry(xing2015, Xing2015Settings, "required"),
+    "shigeto2015": MethodEntry(shigeto2015, Shigeto2015Settings, "required"),
+    "artetxe2016": MethodEntry(artetxe2016, Artetxe2016Settings, "required"),
+    "artetxe2017": MethodEntry(artetxe2017, Artetxe2017Settings, "required"),
+    "joulin2018": MethodEntry(joulin2018, Joulin2018Settings, "required"),
+    "conneau2017": MethodEntry(conneau2017, Conneau2017Settings),
+    "zhang2017": MethodEntry(zhang2017, Zhang2017Settings),
+    "artetxe2018": MethodEntry(artetxe2018, Artetxe2018Settings),
 }
 """Every method by name."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A method, all of its settings, and what to say of it."""
+    """A method, all of its settings, and a summary of it."""
 
     name: str
     method: str
@@ -70,9 +73,21 @@ class Recipe:
     """Where the method is described."""
 
     @property
+    def entry(self) -> MethodEntry:
+        """The method; SettingsError where there is none of this name."""
+        if self.method not in METHODS:
+            raise SettingsError(f"no method is called {self.method!r}; there are: {', '.join(METHODS)}")
+        return METHODS[self.method]
+
+    @property
+    def supervision(self) -> Supervision:
+        """Whether it learns from word pairs, and so from a lexicon."""
+        return METHODS[self.method].supervision if self.method in METHODS else "none"
+
+    @property
     def supervised(self) -> bool:
-        """Whether it learns from word pairs, and so needs a lexicon."""
-        return self.method in METHODS and METHODS[self.method].supervised
+        """Whether it cannot do without a lexicon."""
+        return self.supervision == "required"
 
     @property
     def resumes(self) -> bool:
@@ -143,9 +158,9 @@ _PUBLISHED = (
     ),
 )
 
+_METHOD_OF = {name: name for name in METHODS} | {"default": "coarse-to-fine"}
 RECIPES = {
-    name: Recipe(name, method, METHODS[method].settings(), summary, published)
+    name: Recipe(name, _METHOD_OF[name], METHODS[_METHOD_OF[name]].settings(), summary, published)
     for name, summary, published in _PUBLISHED
-    for method in ["coarse-to-fine" if name == "default" else name]
 }
 """Every recipe by name."""

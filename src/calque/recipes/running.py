@@ -1,4 +1,4 @@
-"""The one place that runs methods, times them, and records how an alignment was made."""
+"""Runs recipes: the one place where methods are run, timed and judged, and where it is recorded how."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import operator
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from calque import __version__
 from calque.data.lexicon import Lexicon
 from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
@@ -22,19 +23,12 @@ from calque.methods.referee import referee
 from calque.methods.task import Outcome, Task
 from calque.progress import Listen, Step, never, quiet
 from calque.recipes.checkpoint import FileCheckpoint
-from calque.recipes.registry import METHODS, Kind, Recipe
+from calque.recipes.registry import Recipe
 from calque.retrieval.exact import find
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict, judge
 
-
-def choose_device(name: str) -> torch.device:
-    """auto: the GPU where there is one."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise SettingsError(f"device is {name!r}; expected auto, cpu or cuda")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise SettingsError("device is 'cuda', but torch sees no GPU here; use 'cpu' or 'auto'")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+Inputs = Mapping[str, Mapping[str, Any]]
 
 
 def run(
@@ -49,20 +43,31 @@ def run(
     checkpoint: Path | None = None,
     judged: bool = True,
 ) -> Alignment:
-    """Align two spaces by a recipe, judge the result, and keep how it was made.
+    """Align two spaces by a recipe, judge the result, and record how it was made.
 
-    Recipes that train for long leave their state in the folder ``checkpoint``, and go on from it when run again. Where
-    something better than a verdict is at hand, ``judged`` may be false: a map without evidence of its own is then
-    *doubtful*, and the seconds that the judgement takes are saved.
+    Recipes that train for long save their state in the folder ``checkpoint``, and go on from there when run again.
+    ``judged=False`` saves the seconds of judging a map that has no evidence of its own; it is then *doubtful*.
     """
-    kind, clock = _kind(recipe), Clock(listen)
-    pairs = _pairs(recipe, source, target, lexicon)
-    task = Task(source, target, _whole(seed), choose_device(device), clock.hear, stopped, pairs)
+    entry, seed, chosen = recipe.entry, checked_seed(seed), choose_device(device)
+    pairs = known_pairs(recipe, source, target, lexicon)
+    inputs = {"source": described(source), "target": described(target)}
+    notes: tuple[str, ...] = ()
+    if lexicon is not None and pairs is not None:
+        used = {"words": len(lexicon), "pairs": len(pairs[0]), "sha256": lexicon.digest}
+        inputs["lexicon"] = {"name": lexicon.name, **used}
+        name = lexicon.name or "a lexicon"
+        notes = (f"learned from {len(pairs[0])} pairs of {name}: a score on the same pairs would flatter it",)
+    clock = Clock(listen)
+    task = Task(source, target, seed, chosen, clock.hear, stopped, pairs)
     if checkpoint is not None:
-        task = replace(task, checkpoint=FileCheckpoint(checkpoint, _key(recipe, task)))
+        task = replace(task, checkpoint=FileCheckpoint(checkpoint, _checkpoint_key(recipe, task, inputs)))
     with torch.no_grad():
-        made = _alignment(recipe, task, kind.method(task, recipe.settings), clock, judged)
-    return made if lexicon is None else _with_lexicon(made, task, lexicon)
+        outcome = entry.method(task, recipe.settings)
+        if judged or outcome.evidence is not None:
+            verdict = verdict_on(task, outcome)
+        else:
+            verdict = Verdict("doubtful", ("nobody asked for evidence",), {})
+        return _alignment(recipe, task, replace(outcome, notes=(*outcome.notes, *notes)), verdict, clock, inputs)
 
 
 def run_seeds(
@@ -74,59 +79,61 @@ def run_seeds(
     listen: Listen = quiet,
     stopped: Callable[[], bool] = never,
 ) -> list[Alignment]:
-    """One alignment a seed, without a lexicon: all at once where the method can, one after the other otherwise.
+    """One alignment a seed, without a lexicon: all at once where the method can, else one after the other.
 
     The seconds of alignments made at once are those of all of them together.
     """
-    kind = _kind(recipe)
-    if kind.together is None or len(seeds) == 0:
+    together = recipe.entry.together
+    if together is None or len(seeds) == 0:
         return [run(recipe, source, target, seed, device, listen, stopped) for seed in seeds]
-    _pairs(recipe, source, target, None)
-    clock, chosen = Clock(listen), choose_device(device)
-    tasks = [Task(source, target, _whole(seed), chosen, clock.hear, stopped) for seed in seeds]
+    known_pairs(recipe, source, target, None)  # refuses a method that needs some
+    numbers, chosen = [checked_seed(seed) for seed in seeds], choose_device(device)
+    inputs = {"source": described(source), "target": described(target)}
+    clock = Clock(listen)
+    tasks = [Task(source, target, seed, chosen, clock.hear, stopped) for seed in numbers]
     with torch.no_grad():
-        outcomes = kind.together(tasks, recipe.settings)
-        return [_alignment(recipe, *each, clock) for each in zip(tasks, outcomes, strict=True)]
+        return [
+            _alignment(recipe, task, outcome, verdict_on(task, outcome), clock, inputs)
+            for task, outcome in zip(tasks, together(tasks, recipe.settings), strict=True)
+        ]
 
 
-def _with_lexicon(made: Alignment, task: Task, lexicon: Lexicon) -> Alignment:
-    """The same, with what it learned from on record."""
-    used = 0 if task.pairs is None else len(task.pairs[0])
-    told = {"name": lexicon.name, "words": len(lexicon), "pairs": used, "sha256": lexicon.digest}
-    note = f"learned from {used} pairs of {lexicon.name or 'a lexicon'}: a score on the same pairs would flatter it"
-    record = replace(made.record, inputs={**made.record.inputs, "lexicon": told}, notes=(*made.record.notes, note))
-    return replace(made, record=record)
+def choose_device(name: str) -> torch.device:
+    """auto: the GPU where there is one."""
+    if name not in ("auto", "cpu", "cuda"):
+        raise SettingsError(f"device is {name!r}; expected auto, cpu or cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device is 'cuda', but torch sees no GPU here; use 'cpu' or 'auto'")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
-def _key(recipe: Recipe, task: Task) -> str:
-    """What must be the same for one run to go on where another was killed."""
-    inputs = [described(each)["sha256"] for each in (task.source, task.target)]
-    counts = [None if each.counts is None else each.counts.tolist() for each in (task.source, task.target)]
-    made_by = metadata.version("calque"), torch.__version__
-    told = (asdict(recipe.settings), recipe.method, task.seed, task.device.type, made_by, inputs, counts)
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+def checked_seed(seed: Any) -> int:
+    """A seed of any integer type; SettingsError where it is none, or too long for a generator."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise SettingsError(f"seed is {seed!r}; expected a whole number") from None
+    if not -(2**62) < number < 2**62:
+        raise SettingsError(f"seed is {number}; expected a whole number of at most 62 bits")
+    return number
 
 
-def _kind(recipe: Recipe) -> Kind:
-    if recipe.method not in METHODS:
-        raise SettingsError(f"no method is called {recipe.method!r}; there are: {', '.join(METHODS)}")
-    return METHODS[recipe.method]
-
-
-def _pairs(recipe: Recipe, source: Space, target: Space, lexicon: Lexicon | None) -> tuple[Tensor, Tensor] | None:
-    """The rows that a lexicon pairs: all that a method which learns from one is shown of it."""
-    if not recipe.supervised:
-        if lexicon is not None:
-            raise SettingsError(f"the recipe {recipe.name!r} learns from no lexicon, but one was given; leave it out")
-        return None
+def known_pairs(recipe: Recipe, source: Space, target: Space, lexicon: Lexicon | None) -> tuple[Tensor, Tensor] | None:
+    """Row numbers of the known translation pairs. Supervised methods get these, never the lexicon."""
     if lexicon is None:
-        raise SettingsError(f"the recipe {recipe.name!r} learns from word pairs; give it a lexicon (--lexicon FILE)")
+        if recipe.supervision == "required":
+            raise SettingsError(
+                f"the recipe {recipe.name!r} learns from word pairs; give it a lexicon (--lexicon FILE)"
+            )
+        return None
+    if recipe.supervision == "none":
+        raise SettingsError(f"the recipe {recipe.name!r} learns from no lexicon, but one was given; leave it out")
     rows = [
-        (source.index[word], target.index[right])
-        for word, answers in lexicon.answers.items()
+        (source.index[word], target.index[translation])
+        for word, translations in lexicon.answers.items()
         if word in source
-        for right in answers
-        if right in target
+        for translation in translations
+        if translation in target
     ]
     if not rows:
         raise LexiconError(
@@ -137,45 +144,61 @@ def _pairs(recipe: Recipe, source: Space, target: Space, lexicon: Lexicon | None
     return pairs[:, 0], pairs[:, 1]
 
 
-def _alignment(recipe: Recipe, task: Task, outcome: Outcome, clock: Clock, judged: bool = True) -> Alignment:
+def verdict_on(task: Task, outcome: Outcome) -> Verdict:
+    """By the method's own evidence, or else by the test that every other map is put to."""
     if outcome.evidence is not None:
-        verdict = judge(outcome.evidence)
-    elif judged:
-        verdict = judge(referee(task, outcome.source, outcome.target))
-    else:
-        verdict = Verdict("doubtful", ("nobody asked for evidence",), {})
-    made = Alignment.of(
-        (task.source, task.target),
-        (outcome.source, outcome.target),
-        verdict,
-        _record(recipe, task, outcome, clock),
-        outcome.back,
-    )
-    made = replace(made, earlier=outcome.earlier)
-    return made if task.device.type == "cpu" else penalties(made, task.device)
+        return judge(outcome.evidence)
+    return judge(referee(task, outcome.source, outcome.target))
 
 
-def penalties(alignment: Alignment, device: torch.device) -> Alignment:
-    """The same, with what CSLS holds against each word, computed on the device that is there anyway."""
-    for back in (False, True):
-        if ("csls", back) not in alignment.penalties:
-            asking, asked = (each.vectors.to(device) for each in alignment.spaces(back))
+def _alignment(
+    recipe: Recipe, task: Task, outcome: Outcome, verdict: Verdict, clock: Clock, inputs: Inputs
+) -> Alignment:
+    """Both spaces mapped, with all that is known of how; on a GPU with the CSLS penalties, which are quick there."""
+    record = recorded(recipe, task.seed, task.device, clock, inputs, outcome.notes, task.stopped())
+    sides = outcome.source, outcome.target
+    alignment = Alignment.of((task.source, task.target), sides, verdict, record, outcome.back)
+    if task.device.type != "cpu":
+        for back in (False, True):
+            asking, asked = (space.vectors.to(task.device) for space in alignment.spaces(back))
             alignment.penalties["csls", back] = find("csls").penalty(asking, asked).cpu()
-    return alignment
+    return replace(alignment, earlier=outcome.earlier)
 
 
-def _whole(seed: Any) -> int:
-    try:
-        whole = operator.index(seed)
-    except TypeError:
-        raise SettingsError(f"seed is {seed!r}; expected a whole number") from None
-    if not -(2**62) < whole < 2**62:
-        raise SettingsError(f"seed is {whole}; expected a whole number of at most 62 bits")
-    return whole
+def recorded(
+    recipe: Recipe,
+    seed: int,
+    device: torch.device,
+    clock: Clock,
+    inputs: Inputs,
+    notes: tuple[str, ...],
+    interrupted: bool,
+) -> Record:
+    """How something was made."""
+    return Record(
+        recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
+        seed=seed,
+        device=str(device),
+        versions=versions(),
+        inputs=inputs,
+        seconds=clock.rounded(),
+        notes=notes,
+        interrupted=interrupted,
+        log=tuple(clock.log),
+    )
+
+
+def _checkpoint_key(recipe: Recipe, task: Task, inputs: Inputs) -> str:
+    """All that must be the same for a run to go on where another one was killed."""
+    hashes = [entry["sha256"] for entry in inputs.values()]
+    counts = [None if space.counts is None else space.counts.tolist() for space in (task.source, task.target)]
+    made_by = __version__, torch.__version__
+    key = (asdict(recipe.settings), recipe.method, task.seed, task.device.type, made_by, hashes, counts)
+    return hashlib.sha256(repr(key).encode()).hexdigest()
 
 
 class Clock:
-    """Passes every step on, and keeps it with its time; a stage lasts from the last step before it to its own last."""
+    """Passes every step on, and keeps it with its time. A stage lasts from the last step before it to its own last."""
 
     def __init__(self, listen: Listen) -> None:
         self.listen, self.began, self.last = listen, time.monotonic(), 0.0
@@ -183,37 +206,26 @@ class Clock:
         self.seconds: dict[str, float] = {}
 
     def hear(self, step: Step) -> None:
-        """Take a step down, and pass it on."""
+        """Keep a step, and pass it on."""
         now = time.monotonic() - self.began
         self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
         self.last = now
         self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
         self.listen(step)
 
+    def rounded(self) -> dict[str, float]:
+        """Seconds of each stage, to the millisecond."""
+        return {stage: round(seconds, 3) for stage, seconds in self.seconds.items()}
+
 
 def versions() -> dict[str, str]:
-    """Of what the result depends on."""
-    return {name: metadata.version(name) for name in ("calque", "torch", "numpy")} | {
-        "python": platform.python_version()
-    }
-
-
-def _record(recipe: Recipe, task: Task, outcome: Outcome, clock: Clock) -> Record:
-    return Record(
-        recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
-        seed=task.seed,
-        device=str(task.device),
-        versions=versions(),
-        inputs={"source": described(task.source), "target": described(task.target)},
-        seconds={stage: round(seconds, 3) for stage, seconds in clock.seconds.items()},
-        notes=outcome.notes,
-        interrupted=task.stopped(),
-        log=tuple(clock.log),
-    )
+    """Of everything that a result depends on."""
+    others = {name: metadata.version(name) for name in ("torch", "numpy")}
+    return {"calque": __version__, **others, "python": platform.python_version()}
 
 
 def described(space: Space) -> dict[str, Any]:
-    """What was read, with a digest of it."""
+    """Name and size of a space, and the SHA-256 of its words and vectors."""
     digest = hashlib.sha256("\n".join(space.words).encode("utf-8", "surrogateescape"))
     digest.update(space.vectors.contiguous().numpy().data)
     return {

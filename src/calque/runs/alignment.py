@@ -19,17 +19,33 @@ from calque.linear.side import Milestone, Side, map_space, map_subwords
 from calque.progress import never
 from calque.retrieval.exact import Neighbours, find, neighbours
 from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual
-from calque.runs import folder as store
-from calque.runs.lookup import Candidate, Translation, similar
+from calque.runs.folder import (
+    FORMAT,
+    damaged,
+    naming_damage,
+    one_line,
+    read_config,
+    read_lines,
+    read_log,
+    read_tensors,
+    whole_folder,
+    write_json,
+    write_lines,
+    write_tensors,
+    write_text,
+)
+from calque.runs.lookup import Candidate, Lookup, Translation, similar
 from calque.runs.model_card import Example, model_card
-from calque.verdict import Verdict, verdict_from
+from calque.verdict import Verdict
 
 STAGES = "stages.safetensors"
-"""Where a run folder keeps the maps of its earlier stages."""
+"""The file for the maps of the earlier stages."""
 AT_ONCE = 2048
-"""So many words are asked about between two looks at whether to stop."""
+"""How many words are asked between two looks at whether to stop."""
 EXAMPLES, EXAMPLES_AMONG = 12, 1200
-"""So many translations stand in the model card, of words at even steps among so many."""
+"""The model card shows 12 translations, of words at even steps among the 1,200 most frequent ones."""
+RECORDED = ("recipe", "seed", "device", "versions", "inputs", "seconds", "interrupted")
+"""Fields of a record that stand in config.json as they are."""
 Array = TypeVar("Array")
 """A torch tensor or a numpy array; what goes in as one comes out as one."""
 
@@ -51,8 +67,13 @@ class Record:
     """One event a step."""
 
     def as_json(self) -> dict[str, Any]:
-        """As config.json tells it, without the log, which has a file of its own; ``record_from`` gives it back."""
-        return {name: getattr(self, name) for name in _TOLD} | {"notes": list(self.notes)}
+        """As it stands in config.json. The log is not in it, since it has a file of its own."""
+        return {name: getattr(self, name) for name in RECORDED} | {"notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, config: Mapping[str, Any], log: tuple[Mapping[str, Any], ...] = ()) -> Record:
+        """The record in a config.json; KeyError where it has none."""
+        return cls(**{name: config[name] for name in RECORDED}, notes=tuple(config["notes"]), log=log)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +88,10 @@ class Alignment:
     verdict: Verdict
     record: Record
     penalties: dict[tuple[str, bool], Tensor] = field(default_factory=dict, repr=False)
-    """What each retrieval holds against each word, by (retrieval, back), kept once computed."""
+    """The penalty of each word, by (retrieval, back); filled when first needed."""
     returning: Alignment | None = None
-    """By what to translate back, where a method learned two maps (F of the paper beside G, not its inverse). Queries
-    stay and candidates are mapped, so that F serves the way there and G the way back."""
+    """The alignment for translating back, where a method learned two maps (F of the paper beside G, not its inverse).
+    Queries stay as they are and candidates are mapped, so F serves the way there and G the way back."""
     earlier: tuple[Milestone, ...] = ()
     """The maps of the way there after each stage but the last."""
 
@@ -109,11 +130,11 @@ class Alignment:
 
     def map_source(self, vectors: Array) -> Array:
         """New source vectors in the common space; numpy in, numpy out."""
-        return _same_kind(vectors, self.source_side)
+        return _mapped(vectors, self.source_side)
 
     def map_target(self, vectors: Array) -> Array:
         """New target vectors in the common space; numpy in, numpy out."""
-        return _same_kind(vectors, self.target_side)
+        return _mapped(vectors, self.target_side)
 
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
@@ -121,13 +142,17 @@ class Alignment:
         """The ``k`` best translations of each word; from target to source with ``back``."""
         words = [words] if isinstance(words, str) else list(words)
         space, other = self.spaces(back)
-        found = self.neighbours(_vectors_of(space, words), k, back, retrieval)
-        return [
-            Translation(
-                word, tuple(Candidate(other.words[row], score) for row, score in zip(rows, scores, strict=True))
-            )
-            for word, rows, scores in zip(words, found.indices.tolist(), found.scores.tolist(), strict=True)
-        ]
+        try:
+            queries = space.lookup(words)
+        except UnknownWordError as error:
+            unknown = next(word for word in words if word not in space)
+            raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
+        best = self.neighbours(queries, k, back, retrieval)
+        translations = []
+        for word, rows, scores in zip(words, best.indices.tolist(), best.scores.tolist(), strict=True):
+            candidates = (Candidate(other.words[row], score) for row, score in zip(rows, scores, strict=True))
+            translations.append(Translation(word, tuple(candidates)))
+        return translations
 
     def neighbours(self, queries: Tensor, k: int, back: bool = False, retrieval: str = "csls") -> Neighbours:
         """The ``k`` best words of the other language for vectors of the common space."""
@@ -135,7 +160,7 @@ class Alignment:
         return neighbours(queries, candidates, k, find(retrieval), self.penalty(retrieval, back))
 
     def penalty(self, retrieval: str, back: bool) -> Tensor:
-        """What a retrieval holds against each candidate; computed once."""
+        """The penalty that a retrieval gives each candidate; computed once."""
         if (retrieval, back) not in self.penalties:
             asking, asked = self.spaces(back)
             self.penalties[retrieval, back] = find(retrieval).penalty(asking.vectors, asked.vectors)
@@ -146,23 +171,28 @@ class Alignment:
 
         RunError where it was ``stopped`` before the end.
         """
-        there, back = (self._choices(back, stopped) for back in (False, True))
-        confidence, mutual = confidence_and_mutual(there, back)
-        return [
+        choices = []
+        for back in (False, True):
+            blocks = []
+            for queries in torch.split(self.spaces(back)[0].vectors, AT_ONCE):
+                if stopped():
+                    raise RunError("the lexicon was not finished: somebody asked to stop")
+                blocks.append(Choices.of(self.neighbours(queries, CONSIDERED, back)))
+            choices.append(Choices.joined(blocks))
+        confidence, mutual = confidence_and_mutual(*choices)
+        lines = zip(choices[0].best.tolist(), confidence.tolist(), mutual.tolist(), strict=True)
+        entries = (
             LexiconEntry(word, self.target.words[row], sure, both)
-            for word, row, sure, both in zip(
-                self.source.words, there.best.tolist(), confidence.tolist(), mutual.tolist(), strict=True
-            )
-            if both or every
-        ]
+            for word, (row, sure, both) in zip(self.source.words, lines, strict=True)
+        )
+        return [entry for entry in entries if entry.mutual or every]
 
-    def _choices(self, back: bool, stopped: Callable[[], bool]) -> Choices:
-        blocks = []
-        for queries in torch.split(self.spaces(back)[0].vectors, AT_ONCE):
-            if stopped():
-                raise RunError("the lexicon was not finished: somebody asked to stop")
-            blocks.append(Choices.of(self.neighbours(queries, CONSIDERED, back)))
-        return Choices.joined(blocks)
+    def lookup(self) -> Lookup:
+        """The same words and vectors for single look-ups, with numpy alone."""
+        names = {"source": self.source.name, "target": self.target.name}
+        words = {"source": self.source.words, "target": self.target.words}
+        tensors = {name: tensor.numpy() for name, tensor in _vector_tensors(self).items()}
+        return Lookup(self.verdict.label, names, words, tensors)
 
     def with_subwords(self, space: Space, back: bool = False) -> Alignment:
         """The same, with the subword model of ``space`` for words that the source (or target) has not seen."""
@@ -177,31 +207,65 @@ class Alignment:
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write a run folder, whole or not at all."""
-        with store.whole_folder(Path(path), overwrite) as folder:
-            store.write_json(folder / "config.json", _config(self))
-            store.write_tensors(folder / "maps.safetensors", _map_tensors(self))
-            store.write_tensors(folder / "vectors.safetensors", _vector_tensors(self))
+        path = Path(path)
+        config = {
+            "format": FORMAT,
+            **self.record.as_json(),
+            "names": {"source": self.source.name, "target": self.target.name},
+            "verdict": self.verdict.as_json(),
+        }
+        with whole_folder(path, overwrite) as folder:
+            write_json(folder / "config.json", config)
+            write_tensors(folder / "maps.safetensors", _map_tensors(self))
+            write_tensors(folder / "vectors.safetensors", _vector_tensors(self))
             if self.earlier:
-                store.write_tensors(folder / STAGES, _stage_tensors(self.earlier))
-            store.write_lines(folder / "words.source.txt", self.source.words)
-            store.write_lines(folder / "words.target.txt", self.target.words)
-            store.write_lines(folder / "log.jsonl", [store.one_line(event) for event in self.record.log])
-            store.write_text(
-                folder / "README.md", model_card(_config(self), Path(path).resolve().name, _examples(self))
-            )
+                write_tensors(folder / STAGES, _stage_tensors(self.earlier))
+            write_lines(folder / "words.source.txt", self.source.words)
+            write_lines(folder / "words.target.txt", self.target.words)
+            write_lines(folder / "log.jsonl", map(one_line, self.record.log))
+            write_text(folder / "README.md", model_card(config, path.resolve().name, _examples(self)))
 
     @classmethod
     def load(cls, path: str | Path) -> Alignment:
         """The alignment in a run folder."""
         folder = Path(path)
-        config = store.read_json(folder / "config.json")
-        log = store.read_log(folder / "log.jsonl")
-        maps, vectors = (store.read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
-        stages = store.read_tensors(folder / STAGES) if (folder / STAGES).exists() else {}
-        try:
-            return replace(_from_files(folder, config, maps, vectors, log), earlier=_earlier(stages))
-        except (KeyError, TypeError, ValueError, SpaceError) as error:
-            raise RunError(f"{folder}: the run folder is damaged or of another version: {error}") from error
+        config, log = read_config(folder), read_log(folder / "log.jsonl")
+        maps, vectors = (read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
+        stages = read_tensors(folder / STAGES) if (folder / STAGES).exists() else {}
+        with naming_damage(folder):
+            verdict, record = Verdict.from_json(config["verdict"]), Record.from_json(config, log)
+            source, target = (
+                Space(
+                    tuple(read_lines(folder / f"words.{name}.txt")),
+                    vectors[name],
+                    vectors.get(f"{name}.counts"),
+                    config["names"][name],
+                )
+                for name in ("source", "target")
+            )
+            penalties = {("csls", False): vectors["csls.forward"], ("csls", True): vectors["csls.backward"]}
+            if (len(penalties["csls", True]), len(penalties["csls", False])) != (len(source), len(target)):
+                raise damaged(folder, "words and their penalties are not equally many")
+            returning = None
+            if "back.source" in vectors:
+                returning = cls(
+                    replace(source, vectors=vectors["back.source"]),
+                    replace(target, vectors=vectors["back.target"]),
+                    side_from(maps, "back.source."),
+                    side_from(maps, "back.target."),
+                    verdict,
+                    record,
+                )
+            sides = side_from(maps, "source."), side_from(maps, "target.")
+            return cls(source, target, *sides, verdict, record, penalties, returning, _milestones(stages))
+
+
+def side_from(tensors: Mapping[str, Tensor], prefix: str) -> Side:
+    """The side whose tensors were saved under names with this prefix; ValueError where there are none."""
+    saved = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    if not saved:
+        raise ValueError(f"no map of {prefix[:-1]!r} in it")
+    return Side.from_tensors(saved)
 
 
 def _linear(side: Side) -> LinearMap:
@@ -210,130 +274,65 @@ def _linear(side: Side) -> LinearMap:
     return side.map
 
 
-def _same_kind(vectors: Array, side: Side) -> Array:
-    given: Any = vectors
-    made = given.float() if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given, dtype=np.float32))
-    _check_dimension(made, side)
-    mapped = side.apply(made)
-    return cast(Array, mapped if isinstance(given, Tensor) else mapped.numpy())
+def _mapped(vectors: Array, side: Side) -> Array:
+    """Vectors in the common space, as the kind of array that they came in."""
+    values: Any = vectors
+    plain = values.float() if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values, dtype=np.float32))
+    _check_dimension(plain, side)
+    mapped = side.apply(plain)
+    return cast(Array, mapped if isinstance(values, Tensor) else mapped.numpy())
 
 
 def _check_dimension(vectors: Tensor, side: Side) -> None:
     expected = side.map.inputs
     if vectors.ndim < 1 or vectors.shape[-1] != expected:
-        found = f"vectors have shape {tuple(vectors.shape)}"
-        raise SpaceError(f"{found}; expected {expected} dimensions, as the map was learned on")
-
-
-def _vectors_of(space: Space, words: Sequence[str]) -> Tensor:
-    try:
-        return space.lookup(words)
-    except UnknownWordError as error:
-        unknown = next(word for word in words if word not in space)
-        raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
+        raise SpaceError(
+            f"vectors have shape {tuple(vectors.shape)}; expected {expected} dimensions, as the map was learned on"
+        )
 
 
 def _examples(alignment: Alignment) -> list[Example]:
     """Translations of words at even steps among the frequent ones."""
     among = min(EXAMPLES_AMONG, len(alignment.source))
     rows = range(among // EXAMPLES - 1, among, among // EXAMPLES) if among >= EXAMPLES else range(among)
-    found = alignment.translate([alignment.source.words[row] for row in rows], k=1)
-    return [(each.word, each.candidates[0].word, each.candidates[0].score) for each in found]
-
-
-def _config(alignment: Alignment) -> dict[str, Any]:
-    return {
-        "format": store.FORMAT,
-        **alignment.record.as_json(),
-        "names": {"source": alignment.source.name, "target": alignment.target.name},
-        "verdict": alignment.verdict.as_json(),
-    }
+    translations = alignment.translate([alignment.source.words[row] for row in rows], k=1)
+    return [(line.word, line.candidates[0].word, line.candidates[0].score) for line in translations]
 
 
 def _map_tensors(alignment: Alignment) -> dict[str, Tensor]:
-    sides = {"source": alignment.source_side, "target": alignment.target_side}
-    tensors = {f"{name}.{key}": value for name, side in sides.items() for key, value in side.tensors().items()}
-    return tensors | _for_the_way_back(alignment, _map_tensors)
-
-
-def _for_the_way_back(alignment: Alignment, tensors: Callable[[Alignment], dict[str, Tensor]]) -> dict[str, Tensor]:
-    """What the way back adds, where it has maps of its own."""
-    way = alignment.returning
-    return {} if way is None else {f"back.{name}": value for name, value in tensors(way).items()}
-
-
-def _stage_tensors(earlier: Sequence[Milestone]) -> dict[str, Tensor]:
-    sides = [
-        (f"{number}.{each.stage}.{side}", map)
-        for number, each in enumerate(earlier)
-        for side, map in (("source", each.source), ("target", each.target))
-    ]
-    return {f"{name}{key}": tensor for name, map in sides for key, tensor in map.tensors().items()}
-
-
-def _earlier(saved: dict[str, Tensor]) -> tuple[Milestone, ...]:
-    stages = sorted({(int(number), stage) for number, stage, *_ in (name.split(".") for name in saved)})
-    return tuple(
-        Milestone(stage, *(map_from(saved, f"{number}.{stage}.{side}") for side in ("source", "target")))
-        for number, stage in stages
-    )
-
-
-def _mapped_tensors(alignment: Alignment) -> dict[str, Tensor]:
-    return {"source": alignment.source.vectors, "target": alignment.target.vectors}
+    tensors: dict[str, Tensor] = {}
+    for prefix, way in (("", alignment), ("back.", alignment.returning)):
+        if way is not None:
+            for name, side in (("source", way.source_side), ("target", way.target_side)):
+                tensors |= {f"{prefix}{name}.{key}": tensor for key, tensor in side.tensors().items()}
+    return tensors
 
 
 def _vector_tensors(alignment: Alignment) -> dict[str, Tensor]:
-    tensors = _mapped_tensors(alignment) | _for_the_way_back(alignment, _mapped_tensors)
+    tensors = {"source": alignment.source.vectors, "target": alignment.target.vectors}
+    if alignment.returning is not None:
+        tensors["back.source"] = alignment.returning.source.vectors
+        tensors["back.target"] = alignment.returning.target.vectors
     for name, space in (("source", alignment.source), ("target", alignment.target)):
         if space.counts is not None:
             tensors[f"{name}.counts"] = space.counts
-    return tensors | {
-        "csls.forward": alignment.penalty("csls", back=False),
-        "csls.backward": alignment.penalty("csls", back=True),
+    tensors["csls.forward"] = alignment.penalty("csls", back=False)
+    tensors["csls.backward"] = alignment.penalty("csls", back=True)
+    return tensors
+
+
+def _stage_tensors(earlier: Sequence[Milestone]) -> dict[str, Tensor]:
+    return {
+        f"{number}.{milestone.stage}.{name}{key}": tensor
+        for number, milestone in enumerate(earlier)
+        for name, map in (("source", milestone.source), ("target", milestone.target))
+        for key, tensor in map.tensors().items()
     }
 
 
-def _from_files(
-    folder: Path,
-    config: dict[str, Any],
-    maps: dict[str, Tensor],
-    vectors: dict[str, Tensor],
-    log: tuple[Mapping[str, Any], ...],
-) -> Alignment:
-    store.check_format(folder, config)
-    store.check_is_pair(folder, config)
-    spaces = {
-        name: Space(
-            tuple(store.read_lines(folder / f"words.{name}.txt")),
-            vectors[name],
-            vectors.get(f"{name}.counts"),
-            config["names"][name],
-        )
-        for name in ("source", "target")
-    }
-    told = config["verdict"]
-    penalties = {("csls", back): vectors[f"csls.{way}"] for back, way in ((False, "forward"), (True, "backward"))}
-    if [len(penalties["csls", back]) for back in (True, False)] != [len(each) for each in spaces.values()]:
-        raise RunError(f"{folder}: the run folder is damaged: words and their penalties are not equally many")
-    verdict, record = verdict_from(told), record_from(config, log)
-    sides = _side(maps, "source"), _side(maps, "target")
-    way = None
-    if "back.source" in vectors:
-        back = [replace(spaces[name], vectors=vectors[f"back.{name}"]) for name in ("source", "target")]
-        way = Alignment(back[0], back[1], _side(maps, "back.source"), _side(maps, "back.target"), verdict, record)
-    return Alignment(spaces["source"], spaces["target"], *sides, verdict, record, penalties, way)
-
-
-def _side(maps: dict[str, Tensor], name: str) -> Side:
-    return Side.from_tensors(
-        {key.removeprefix(f"{name}."): each for key, each in maps.items() if key.startswith(f"{name}.")}
+def _milestones(stages: dict[str, Tensor]) -> tuple[Milestone, ...]:
+    names = sorted({(int(number), stage) for number, stage, *_ in (name.split(".") for name in stages)})
+    return tuple(
+        Milestone(stage, map_from(stages, f"{number}.{stage}.source"), map_from(stages, f"{number}.{stage}.target"))
+        for number, stage in names
     )
-
-
-_TOLD = ("recipe", "seed", "device", "versions", "inputs", "seconds", "interrupted")
-
-
-def record_from(config: Mapping[str, Any], log: tuple[Mapping[str, Any], ...] = ()) -> Record:
-    """The record that a config tells; KeyError where it tells none."""
-    return Record(**{name: config[name] for name in _TOLD}, notes=tuple(config["notes"]), log=log)

@@ -11,121 +11,86 @@ from typing import Any
 
 Example = tuple[str, str, float]
 """A source word, its best translation, and the score of that."""
-
-
-def model_card(config: Mapping[str, Any], name: str, examples: Sequence[Example] = ()) -> str:
-    """Of an alignment; ``examples`` are translations that nobody picked."""
-    word = next((each for each, *_ in examples if _plain(each)), "WORD")
-    return _joined(
-        f"# {_cell(name)}: an alignment of two word-vector spaces",
-        "Maps between the word vectors of two languages, both ways, and both vocabularies in one common space. "
-        + _sentence(config),
-        _verdict(config["verdict"]),
-        _examples(examples),
-        _USE.format(
-            name=_argument(name),
-            text=json.dumps(name, ensure_ascii=False),
-            word=shlex.quote(word),
-            quoted=json.dumps(word, ensure_ascii=False),
-        ),
-        _FILES,
-        _inputs(config["inputs"]),
-        _notes(config["notes"]),
-        _LIMITS,
-    )
-
-
-def family_card(config: Mapping[str, Any], name: str) -> str:
-    """The same for several languages in one space."""
-    languages = config["languages"]
-    return _joined(
-        f"# {_cell(name)}: {len(languages)} word-vector spaces in one",
-        "Maps between every two of these languages, and one map a language into a space that all share. "
-        + _sentence(config),
-        _verdict(config["verdict"]),
-        _pairs(config["pairs"]),
-        _FAMILY_USE.format(
-            name=_argument(name), text=json.dumps(name, ensure_ascii=False), one=languages[0], two=languages[1]
-        ),
-        _inputs(config["inputs"]),
-        _notes(config["notes"]),
-        _LIMITS,
-    )
-
-
-def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _sentence(config: Mapping[str, Any]) -> str:
-    seconds = sum(config["seconds"].values())
-    versions = ", ".join(f"{name} {version}" for name, version in config["versions"].items() if name != "calque")
-    recipe = _cell(str(config["recipe"].get("name", "")))
-    return (
-        f"Made by calque {config['versions'].get('calque', '')} with the recipe {recipe}, "
-        f"seed {config['seed']}, on {config['device']}, in {seconds:.1f} s"
-        f"{f' ({versions})' if versions else ''}. `config.json` has every setting."
-    )
-
-
 TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Signs that turn the direction of all that follows."""
 MEANING = {
-    "aligned": "Starts that know nothing of each other found this map, and it stands clear of the others: use it.",
+    "aligned": "Independent starts found this map, and it is far better than the others: use it.",
     "doubtful": "Something speaks for this map, but not enough: look at words that you know before you use it.",
     "failed": "Nothing speaks for this map. Do not use it: its translations are guesses.",
 }
 
 
-def _verdict(verdict: Mapping[str, Any]) -> str:
-    reasons = "\n".join(f"- {reason}" for reason in verdict["reasons"])
-    return f"## Verdict: {verdict['label']}\n\n{reasons}\n\n{MEANING.get(verdict['label'], '')}".rstrip()
+def model_card(config: Mapping[str, Any], name: str, examples: Sequence[Example] = ()) -> str:
+    """The card of an alignment; ``examples`` are translations that nobody picked."""
+    word = next((source for source, *_ in examples if _can_be_typed(source)), "WORD")
+    title = f"# {_text(name)}: an alignment of two word-vector spaces"
+    opening = "Maps between the word vectors of two languages, both ways, and both vocabularies in one common space."
+    translations = ""
+    if examples:
+        rows = (f"| {_text(source)} | {_text(best)} | {score:.3f} |" for source, best, score in examples)
+        translations = (
+            "## Some of its translations\n\nWords at even steps among the frequent ones, picked by nobody, with their "
+            "best translations and the CSLS scores of those.\n\n| word | best translation | score |\n|---|---|---|\n"
+            + "\n".join(rows)
+        )
+    text, quoted = json.dumps(name, ensure_ascii=False), json.dumps(word, ensure_ascii=False)
+    use = _USE.format(name=_argument(name), text=text, word=shlex.quote(word), quoted=quoted)
+    return _card(config, title, opening, translations, f"{use}\n\n{_FILES}")
 
 
-def _examples(examples: Sequence[Example]) -> str:
-    if not examples:
-        return ""
-    rows = [f"| {_cell(word)} | {_cell(best)} | {score:.3f} |" for word, best, score in examples]
-    return (
-        "## Some of its translations\n\nWords at even steps among the frequent ones, picked by nobody, with their best "
-        "translations and the CSLS scores of those.\n\n| word | best translation | score |\n|---|---|---|\n"
-        + "\n".join(rows)
+def family_card(config: Mapping[str, Any], name: str) -> str:
+    """The card of several languages in one space."""
+    languages = config["languages"]
+    title = f"# {_text(name)}: {len(languages)} word-vector spaces in one"
+    opening = "Maps between every two of these languages, and one map a language into a space that all share."
+    rows = (
+        f"| {'-'.join(pair['languages'])} | {pair['verdict']['label']} | {pair['found']} |" for pair in config["pairs"]
     )
+    pairs = "## Pairs\n\n| pair | verdict | found |\n|---|---|---|\n" + "\n".join(rows)
+    text = json.dumps(name, ensure_ascii=False)
+    use = _FAMILY_USE.format(name=_argument(name), text=text, one=languages[0], two=languages[1])
+    return _card(config, title, opening, pairs, use)
 
 
-def _pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
-    rows = [f"| {'-'.join(each['languages'])} | {each['verdict']['label']} | {each['found']} |" for each in pairs]
-    return "## Pairs\n\n| pair | verdict | found |\n|---|---|---|\n" + "\n".join(rows)
+def _card(config: Mapping[str, Any], title: str, opening: str, *results_and_use: str) -> str:
+    """The parts that the cards of pairs and of families share, around those that they do not."""
+    versions = ", ".join(f"{name} {version}" for name, version in config["versions"].items() if name != "calque")
+    origin = (
+        f"Made by calque {config['versions'].get('calque', '')} with the recipe "
+        f"{_text(str(config['recipe'].get('name', '')))}, seed {config['seed']}, on {config['device']}, "
+        f"in {sum(config['seconds'].values()):.1f} s{f' ({versions})' if versions else ''}. "
+        "`config.json` has every setting."
+    )
+    label, reasons = config["verdict"]["label"], "\n".join(f"- {reason}" for reason in config["verdict"]["reasons"])
+    verdict = f"## Verdict: {label}\n\n{reasons}\n\n{MEANING.get(label, '')}".rstrip()
+    rows = (
+        f"| {side} | {_text(str(file.get('name', '')))} | {file.get('words', '')} | {file.get('dimension', '')} "
+        f"| {'yes' if file.get('counts') else 'no'} | {str(file.get('sha256', ''))[:16]} |"
+        for side, file in config["inputs"].items()
+    )
+    inputs = (
+        "## Inputs\n\n| side | file | words | dimensions | counts | sha256 of words and vectors |\n"
+        "|---|---|---|---|---|---|\n" + "\n".join(rows)
+    )
+    notes = "\n".join(f"- {_text(note)}" for note in config["notes"])
+    parts = (title, f"{opening} {origin}", verdict, *results_and_use, inputs, notes and f"## Notes\n\n{notes}", _LIMITS)
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _inputs(inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    rows = [
-        f"| {side} | {_cell(str(each.get('name', '')))} | {each.get('words', '')} | {each.get('dimension', '')} "
-        f"| {'yes' if each.get('counts') else 'no'} | {str(each.get('sha256', ''))[:16]} |"
-        for side, each in inputs.items()
-    ]
-    head = "| side | file | words | dimensions | counts | sha256 of words and vectors |\n|---|---|---|---|---|---|\n"
-    return "## Inputs\n\n" + head + "\n".join(rows)
-
-
-def _notes(notes: Sequence[str]) -> str:
-    return "## Notes\n\n" + "\n".join(f"- {_cell(note)}" for note in notes) if notes else ""
-
-
-def _plain(word: str) -> bool:
+def _can_be_typed(word: str) -> bool:
     """Whether a word can stand in a command, in quotes if need be."""
-    return bool(word) and not word.startswith("-") and all(each.isprintable() and each != "`" for each in word)
+    return bool(word) and not word.startswith("-") and all(sign.isprintable() and sign != "`" for sign in word)
 
 
 def _argument(name: str) -> str:
-    """A folder as it is typed; one that begins like a flag is told to be a path."""
+    """A folder as it is typed. A name that begins like a flag is written as a path."""
     return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
-def _cell(text: str) -> str:
-    """Text as text: nothing in it becomes markup, and what cannot be shown is the sign for that."""
-    hidden = {each for each in text if unicodedata.category(each) in ("Cs", "Cc")} | TURNING
-    shown = "".join("\ufffd" if each in hidden else each for each in text)
+def _text(text: str) -> str:
+    """Text in Markdown: nothing in it becomes markup, and signs that cannot be shown are replaced."""
+    hidden = {sign for sign in text if unicodedata.category(sign) in ("Cs", "Cc")} | TURNING
+    shown = "".join("\ufffd" if sign in hidden else sign for sign in text)
     return re.sub(r"([\\`*_\[\]<>|#~&$:]|(?<=www)\.)", r"\\\1", shown)
 
 

@@ -1,4 +1,4 @@
-"""The two spaces that ship with calque, and a lexicon to score them with; README.md beside this says whence."""
+"""The two spaces that ship with calque, and a lexicon to score them with; README.md here names their sources."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ SOURCE, TARGET = "pt", "en"
 
 def spaces() -> tuple[Space, Space]:
     """Source and target, with counts."""
-    return _space(SOURCE), _space(TARGET)
+    source, target = (
+        replace(read(HERE / f"{name}.vec.gz", counts=HERE / f"{name}.counts.txt").space, name=name)
+        for name in (SOURCE, TARGET)
+    )
+    return source, target
 
 
 def lexicon() -> Lexicon:
     """Pairs to score with; no alignment learns from them."""
     return read_lexicon(HERE / f"{SOURCE}-{TARGET}.tsv").lexicon
-
-
-def _space(language: str) -> Space:
-    reading = read(HERE / f"{language}.vec.gz", counts=HERE / f"{language}.counts.txt")
-    return replace(reading.space, name=language)

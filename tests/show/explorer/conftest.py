@@ -15,8 +15,7 @@ from calque.data.space import Space
 from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
-from calque.show.explorer.explorer import Explorer
-from calque.show.explorer.live import Stage
+from calque.show.explorer.explorer import Explorer, LiveRun
 from calque.show.explorer.serving import serving
 from calque.verdict import Verdict
 
@@ -50,7 +49,7 @@ def explorer(folder: Path, gold: Lexicon) -> Explorer:
 @pytest.fixture(scope="session")
 def page(explorer: Explorer) -> Iterator[str]:
     """The address of the explorer, really served."""
-    with serving(Stage(explorer)) as address:
+    with serving(LiveRun(explorer)) as address:
         yield address
 
 
@@ -63,7 +62,7 @@ def large_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     made = Alignment.of((spaces[0], spaces[1]), (sides[0], sides[1]), Verdict("aligned", ("made",), {}), Record())
     place = tmp_path_factory.mktemp("large") / "run"
     made.save(place)
-    with serving(Stage(Explorer(place))) as address:
+    with serving(LiveRun(Explorer(place))) as address:
         yield address
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from calque.errors import SettingsError
 from calque.progress import Step
-from calque.show.explorer.live import Stage
+from calque.show.explorer.explorer import LiveRun
 from calque.show.explorer.serving import serving
 
 
@@ -155,9 +155,9 @@ def test_only_this_machine_is_served(page):
 
 def test_a_port_that_is_taken_or_impossible_is_refused(page, explorer):
     port = urlsplit(page).port
-    with pytest.raises(SettingsError, match=f"port {port} cannot be taken"), serving(Stage(explorer), port):
+    with pytest.raises(SettingsError, match=f"port {port} cannot be taken"), serving(LiveRun(explorer), port):
         pass
-    with pytest.raises(SettingsError, match="expected 0, for a free one"), serving(Stage(explorer), 70_000):
+    with pytest.raises(SettingsError, match="expected 0, for a free one"), serving(LiveRun(explorer), 70_000):
         pass
 
 
@@ -171,17 +171,17 @@ def test_twenty_clients_ask_a_thousand_questions_without_an_error(page, explorer
 
 
 def test_a_run_under_way_tells_its_steps_and_then_is_there(explorer):
-    stage = Stage(names=("one", "two"))
-    with serving(stage) as page:
+    live_run = LiveRun(names=("one", "two"))
+    with serving(live_run) as page:
         assert told(page, "/api/run") == (200, {"state": "running", "names": {"source": "one", "target": "two"}})
         status, answer = told(page, "/api/map/words")
         assert (status, "not finished" in answer["error"]) == (409, True)
-        stage.hear(Step("search", 1, 12, {"cost": 0.5, "path": (1.0, 0.5)}))
+        live_run.hear(Step("search", 1, 12, {"cost": 0.5, "path": (1.0, 0.5)}))
         got: list[bytes] = []
         listener = threading.Thread(target=lambda: got.append(get(page, "/api/events")[2]))
         listener.start()
-        stage.hear(Step("refine", 1, 4, {"pairs": 7.0}))
-        stage.explorer = explorer
+        live_run.hear(Step("refine", 1, 4, {"pairs": 7.0}))
+        live_run.explorer = explorer
         listener.join(10)
         events = [json.loads(line[6:]) for line in got[0].decode().split("\n") if line.startswith("data: ")]
         assert [each.get("stage") for each in events] == ["search", "refine", None]
@@ -194,7 +194,7 @@ def test_a_run_under_way_tells_its_steps_and_then_is_there(explorer):
 
 
 def test_a_page_that_listens_does_not_keep_the_server_from_ending():
-    with serving(Stage()) as page:
+    with serving(LiveRun()) as page:
         listener = threading.Thread(target=lambda: get(page, "/api/events"))
         listener.start()
         assert told(page, "/api/run")[0] == 200

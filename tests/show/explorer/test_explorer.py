@@ -62,13 +62,17 @@ def test_completions_begin_so_whatever_the_case_and_come_by_frequency(explorer):
 def test_places_are_those_of_the_view(explorer, alignment):
     numbers = np.frombuffer(explorer.map_places(), "<f4").reshape(-1, 2)
     view, n = positions(alignment, slice(None), slice(None)), len(alignment.source)
-    for part, expected in ((numbers[:n], view.before), (numbers[n : 2 * n], view.after), (numbers[2 * n :], view.at)):
+    for part, expected in (
+        (numbers[:n], view.before),
+        (numbers[n : 2 * n], view.after),
+        (numbers[2 * n :], view.target),
+    ):
         assert np.allclose(part, expected.numpy(), atol=1e-6)
     assert explorer.map_words()["target"] == list(alignment.target.words)
 
 
 def test_a_map_may_hold_the_frequent_words_alone(folder):
-    few = Explorer(folder, shown=50)
+    few = Explorer(folder, words_on_map=50)
     assert [len(few.map_words()[side]) for side in ("source", "target")] == [50, 50]
     assert len(few.map_places()) == 3 * 50 * 2 * 4
 

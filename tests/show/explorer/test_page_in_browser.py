@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from calque.progress import Step
-from calque.show.explorer.live import Stage
+from calque.show.explorer.explorer import LiveRun
 from calque.show.explorer.serving import serving
 
 PATIENCE = 20.0
@@ -269,24 +269,24 @@ def test_a_map_of_forty_thousand_words_is_drawn(browser, large_page):
 
 
 def test_the_page_follows_a_run_under_way_and_then_explores_it(browser, explorer):
-    stage = Stage(names=("fuente", "target"))
+    live_run = LiveRun(names=("fuente", "target"))
     browser.set_window_size(1280, 860)
-    with serving(stage) as address:
+    with serving(live_run) as address:
         browser.get(address)
         until(lambda: browser.find_element("css selector", "#live-panel").is_displayed())
         assert browser.find_element("css selector", "h1").text.split() == ["fuente", "→", "target"]
         assert browser.find_element("css selector", "#live-panel").size["width"] > 1000
         for number in (1, 2):
-            stage.hear(Step("search", number, 12, {"cost": 1 / number, "path": (1.5, 1 / number), "kind": "random"}))
+            live_run.hear(Step("search", number, 12, {"cost": 1 / number, "path": (1.5, 1 / number), "kind": "random"}))
         until(lambda: len(browser.find_elements("css selector", "#live-picture path.start")) == 2)
         told = browser.find_element("css selector", "#live-told").text
         assert told == "The best of 2 starts costs 0.500."
         assert browser.find_element("css selector", "#live-head").text == "Searching: start 2 of at most 12"
         assert len(browser.find_elements("css selector", "#live-picture path.best")) == 1
-        stage.hear(Step("refine", 1, 4, {"pairs": 400}))
+        live_run.hear(Step("refine", 1, 4, {"pairs": 400}))
         until(lambda: browser.find_element("css selector", "#live-head").text == "Refining: step 1 of 4")
         assert browser.find_element("css selector", "#live-bar").get_attribute("value") == "1"
-        threading.Timer(0.1, lambda: setattr(stage, "explorer", explorer)).start()
+        threading.Timer(0.1, lambda: setattr(live_run, "explorer", explorer)).start()
         until(lambda: browser.execute_script("return document.body.dataset.ready"))
         assert browser.find_element("css selector", "#verdict").text == explorer.alignment.verdict.label
         assert not browser.find_element("css selector", "#live-panel").is_displayed()
@@ -307,7 +307,8 @@ def test_the_way_to_the_search_box_leaves_the_view(opened, browser):
     opened.look("fuente0042")
     opened.type("#moved", Keys.HOME)
     address = until(lambda: "moved=0" in browser.current_url and "row=" in browser.current_url and browser.current_url)
-    opened.type(".skip", Keys.ENTER)
+    opened.run("document.querySelector('.skip').focus()")  # Tab leads there; until then it is out of sight.
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
     assert opened.run("return document.activeElement.id") == "search"
     assert browser.current_url == address
     assert opened.find("#moved").get_attribute("value") == "0"

@@ -21,9 +21,11 @@ from calque.linear.maps import NetworkMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
 from calque.show.figures import FIGURES, FORMATS, Scene, draw
-from calque.show.figures.lettering import FIRST, Lettering, lettering
-from calque.show.figures.scene import HOUSE, SMALLEST
-from calque.show.views import courses_of, hubs, starts_of, worth_of_stages
+from calque.show.figures.convergence import stage_accuracies, stage_courses
+from calque.show.figures.fonts import DEFAULT_FONT, Fonts, fonts_for
+from calque.show.figures.hubs import hubs
+from calque.show.figures.scene import SMALLEST, STYLE
+from calque.show.views import search_starts
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 ODD = ("$\\frac", "<b>&amp;", "\udce9t\udce9", "x" * 300, "$a$ $b$")
@@ -42,8 +44,8 @@ def gold(problem: Any) -> Lexicon:
 
 
 def drawn(made: Alignment, name: str, **given: Any) -> Any:
-    scene = Scene(made, lettering((*made.source.words, *made.target.words)), **given)
-    with style.context(["default", {**HOUSE, "font.family": list(scene.letters.families)}]):
+    scene = Scene(made, fonts_for((*made.source.words, *made.target.words)), **given)
+    with style.context(["default", {**STYLE, "font.family": list(scene.fonts.families)}]):
         figure = FIGURES[name](scene)
         figure.draw_without_rendering()
     return figure
@@ -114,7 +116,7 @@ def test_every_figure_of_a_run_that_is_not_to_be_trusted_says_so(made, gold, nam
 
 def test_the_search_marks_the_winner_and_those_that_found_the_same(made):
     (axes,) = drawn(made, "search").axes
-    starts = starts_of(made.record.log, made.verdict)
+    starts = search_starts(made.record.log, made.verdict)
     lines = [each for each in axes.lines if len(each.get_xdata()) > 1]
     assert len(lines) == len(starts)
     winner = next(each for each in starts if each.role == "winner")
@@ -126,12 +128,12 @@ def test_the_search_marks_the_winner_and_those_that_found_the_same(made):
 
 def test_convergence_has_a_panel_a_stage_and_the_lexicon_dashed(made, gold):
     figure = drawn(made, "convergence", lexicon=gold)
-    courses = courses_of(made.record.log)
+    courses = stage_courses(made.record.log)
     titles = [each.get_title() for each in figure.axes]
     assert titles == [*(each.stage for each in courses), "lexicon (not used)"]
     (line,) = figure.axes[-1].lines
     assert line.get_linestyle() == "--"
-    worth = worth_of_stages(made, gold, courses[-1].stage)
+    worth = stage_accuracies(made, gold, courses[-1].stage)
     assert list(line.get_ydata()) == [100 * each.share for each in worth]
     assert "lexicon (not used)" not in [each.get_title() for each in drawn(made, "convergence").axes]
 
@@ -169,7 +171,7 @@ def test_a_lexicon_takes_no_panel_away_where_maps_cannot_be_undone(made, gold):
     network = NetworkMap((matrix, matrix[: made.source.dimension]), (zero,) * 2)
     deep = replace(made, source_side=Side(made.source_side.preprocessing, network))
     titles = [each.get_title() for each in drawn(deep, "convergence", lexicon=gold).axes]
-    assert titles[: len(courses_of(made.record.log))] == [each.stage for each in courses_of(made.record.log)]
+    assert titles[: len(stage_courses(made.record.log))] == [each.stage for each in stage_courses(made.record.log)]
 
 
 @pytest.mark.parametrize(
@@ -187,13 +189,13 @@ def test_what_does_not_exist_is_refused_with_the_choices(made, given, words):
 
 
 def test_letters_that_no_font_has_are_named_and_their_words_left_out():
-    letters = lettering(["中文", "plain", "देव"], only=[FIRST])
-    assert letters.plain("plain") == "plain"
-    assert letters.notes == ()
-    assert letters.plain("中文") == letters.plain("देव") == ""
-    assert ["CJK" in each or "DEVANAGARI" in each for each in letters.notes] == [True, True]
-    assert "Noto Sans CJK" in letters.notes[0]
-    assert "Noto Sans Devanagari" in letters.notes[1]
+    fonts = fonts_for(["中文", "plain", "देव"], only=[DEFAULT_FONT])
+    assert fonts.printable("plain") == "plain"
+    assert fonts.notes == ()
+    assert fonts.printable("中文") == fonts.printable("देव") == ""
+    assert ["CJK" in each or "DEVANAGARI" in each for each in fonts.notes] == [True, True]
+    assert "Noto Sans CJK" in fonts.notes[0]
+    assert "Noto Sans Devanagari" in fonts.notes[1]
 
 
 def test_a_font_that_only_has_signs_for_letters_is_not_taken():
@@ -201,24 +203,24 @@ def test_a_font_that_only_has_signs_for_letters_is_not_taken():
     from matplotlib.font_manager import fontManager
 
     signs = [each.name for each in fontManager.ttflist if "Last Resort" in each.name]
-    letters = lettering(["中文"], only=[FIRST, *signs])
-    assert letters.families == (FIRST,)
-    assert letters.missing == {"中", "文"}
+    fonts = fonts_for(["中文"], only=[DEFAULT_FONT, *signs])
+    assert fonts.families == (DEFAULT_FONT,)
+    assert fonts.missing == {"中", "文"}
 
 
 def test_a_font_that_has_the_letters_is_taken_where_it_is_installed():
     from matplotlib.font_manager import fontManager
     from matplotlib.ft2font import FT2Font
 
-    letters = lettering(["中文", "שלום"])
-    assert letters.families[0] == FIRST
-    assert letters.plain("שלום") == "שלום"
-    if "中" in letters.missing:
+    fonts = fonts_for(["中文", "שלום"])
+    assert fonts.families[0] == DEFAULT_FONT
+    assert fonts.printable("שלום") == "שלום"
+    if "中" in fonts.missing:
         pytest.skip("no font with Chinese letters is installed here")
-    paths = [each.fname for each in fontManager.ttflist if each.name in letters.families]
+    paths = [each.fname for each in fontManager.ttflist if each.name in fonts.families]
     assert any(ord("中") in FT2Font(path).get_charmap() for path in paths)
-    assert letters.plain("中文") == "中文"
-    assert not letters.notes
+    assert fonts.printable("中文") == "中文"
+    assert not fonts.notes
 
 
 def test_where_letters_that_should_be_joined_are_not_it_is_said(monkeypatch):
@@ -234,15 +236,15 @@ def test_where_letters_that_should_be_joined_are_not_it_is_said(monkeypatch):
 
 
 def _notes_of(*words: str) -> tuple[str, ...]:
-    letters = lettering(words)
+    fonts = fonts_for(words)
     for word in words:
-        letters.plain(word)
-    return letters.notes
+        fonts.printable(word)
+    return fonts.notes
 
 
 def test_bytes_that_are_no_utf8_and_long_words_are_drawn_as_such():
-    assert Lettering().plain("\udce9t\x07") == "\ufffdt\ufffd"
-    assert Lettering().plain("x" * 300) == "x" * 27 + "…"
+    assert Fonts().printable("\udce9t\x07") == "\ufffdt\ufffd"
+    assert Fonts().printable("x" * 300) == "x" * 27 + "…"
 
 
 def test_a_font_that_has_gone_since_is_passed_over(monkeypatch, tmp_path):
@@ -250,7 +252,7 @@ def test_a_font_that_has_gone_since_is_passed_over(monkeypatch, tmp_path):
 
     gone = FontEntry(fname=str(tmp_path / "gone.ttf"), name="Noto Sans Gone", style="normal", weight=400)
     monkeypatch.setattr(fontManager, "ttflist", [gone, *fontManager.ttflist])
-    assert lettering(["word", "\U0001f9ff"]).families[0] == FIRST
+    assert fonts_for(["word", "\U0001f9ff"]).families[0] == DEFAULT_FONT
 
 
 def test_a_lexicon_that_the_run_has_learned_from_is_not_called_unused(made, gold):

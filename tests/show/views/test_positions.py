@@ -8,7 +8,7 @@ from calque.linear.maps import LinearMap, NetworkMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
 from calque.show.views import fit_projection, positions
-from calque.show.views.positions import unmoved
+from calque.show.views.positions import before_the_maps
 from calque.verdict import Verdict
 
 STEPS = ("unit", "center", "unit")
@@ -40,9 +40,9 @@ def rotated() -> tuple[Alignment, torch.Tensor]:
 
 def test_after_the_words_of_a_rotated_space_lie_on_those_it_was_made_of():
     got = positions(rotated()[0], EVERY, EVERY)
-    assert torch.allclose(got.after, got.at, atol=1e-5)
+    assert torch.allclose(got.after, got.target, atol=1e-5)
     assert got.before is not None
-    assert not torch.allclose(got.before, got.at, atol=0.1)
+    assert not torch.allclose(got.before, got.target, atol=0.1)
     assert got.why_not == ""
 
 
@@ -51,7 +51,7 @@ def test_before_they_lie_where_their_own_vectors_would_if_they_were_the_targets(
     raw = torch.randn(80, 6, generator=seeded(0)) * torch.tensor([4.0, 3.0, 1.0, 1.0, 0.5, 0.5])
     turn = torch.linalg.qr(torch.randn(6, 6, generator=seeded(1)))[0]
     prepared = fit(raw @ turn.T, STEPS)[1]
-    assert torch.allclose(unmoved(alignment, alignment.source.vectors), unit(prepared @ stretch), atol=1e-4)
+    assert torch.allclose(before_the_maps(alignment, alignment.source.vectors), unit(prepared @ stretch), atol=1e-4)
 
 
 def test_the_plane_is_where_the_target_varies_most():
@@ -66,7 +66,7 @@ def test_rows_may_be_chosen_and_each_keeps_its_place():
     alignment, _ = rotated()
     whole, some = positions(alignment, EVERY, EVERY), positions(alignment, torch.tensor([5, 2]), slice(3, 4))
     assert torch.equal(some.after, whole.after[[5, 2]])
-    assert torch.equal(some.at, whole.at[3:4])
+    assert torch.equal(some.target, whole.target[3:4])
     assert some.before is not None
     assert whole.before is not None
     assert torch.allclose(some.before, whole.before[[5, 2]], atol=1e-6)
@@ -75,10 +75,10 @@ def test_rows_may_be_chosen_and_each_keeps_its_place():
 def test_languages_of_different_dimensions_are_cut_or_filled_up():
     small, large = torch.randn(40, 3, generator=seeded(3)), torch.randn(50, 5, generator=seeded(4))
     wide = aligned(small, large, (LinearMap(torch.eye(3, 5)), LinearMap(torch.eye(5))))
-    assert torch.allclose(unmoved(wide, wide.source.vectors), wide.source.vectors, atol=1e-6)
+    assert torch.allclose(before_the_maps(wide, wide.source.vectors), wide.source.vectors, atol=1e-6)
     narrow = aligned(large, small, (LinearMap(torch.eye(5)), LinearMap(torch.eye(3, 5))))
     cut = fit(large, STEPS)[1][:, :3]
-    assert torch.allclose(unmoved(narrow, narrow.source.vectors)[:, :3], unit(cut), atol=1e-5)
+    assert torch.allclose(before_the_maps(narrow, narrow.source.vectors)[:, :3], unit(cut), atol=1e-5)
 
 
 def test_a_map_with_hidden_layers_has_no_before_and_says_why():

@@ -1,6 +1,6 @@
-"""Figures for papers, from what `views` says of a run. Needs the extra `plots`."""
+"""Figures of a run, for papers. Needs the extra `plots`."""
 
+from calque.show.figures.drawing import FIGURES, FORMATS, Drawn, draw
 from calque.show.figures.scene import Scene
-from calque.show.figures.table import FIGURES, FORMATS, Drawn, draw
 
 __all__ = ["FIGURES", "FORMATS", "Drawn", "Scene", "draw"]

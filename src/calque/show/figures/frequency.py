@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calque.errors import SettingsError
-from calque.show.figures.scene import SOURCE, TARGET, Scene, sheet
-from calque.show.views import answers, by_frequency
+from calque.show.figures.scene import SOURCE, TARGET, Scene, panels
+from calque.show.views import accuracy_by_frequency, judge_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,16 +16,16 @@ def draw(scene: Scene) -> Figure:
     """Both directions by CSLS, in bands of equally many words."""
     if scene.lexicon is None:
         raise SettingsError("accuracy needs a lexicon; pass --lexicon FILE")
-    figure, (axes,) = sheet(scene, 0.8)
-    one, two = scene.names
+    figure, (axes,) = panels(scene, 0.8)
+    source, target = scene.names
     for back, name, colour, mark, stroke in (
-        (False, f"{one} to {two}", SOURCE, "o", "-"),
-        (True, f"{two} to {one}", TARGET, "s", "--"),
+        (False, f"{source} to {target}", SOURCE, "o", "-"),
+        (True, f"{target} to {source}", TARGET, "s", "--"),
     ):
-        gold = scene.lexicon.reversed() if back else scene.lexicon
-        bands = by_frequency(answers(scene.alignment, gold, back))
-        middles = [(each.first + each.last) / 2 for each in bands]
-        shares = [100 * each.share for each in bands]
+        lexicon = scene.lexicon.reversed() if back else scene.lexicon
+        bands = accuracy_by_frequency(judge_words(scene.alignment, lexicon, back))
+        middles = [(band.first + band.last) / 2 for band in bands]
+        shares = [100 * band.share for band in bands]
         axes.plot(middles, shares, color=colour, marker=mark, markersize=3.5, linewidth=1, linestyle=stroke, label=name)
     axes.set_ylim(0, 100)
     axes.set_xlabel("frequency rank")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from calque.data.lexicon import Lexicon
 from calque.runs.alignment import Alignment
-from calque.show.figures.lettering import Lettering
-from calque.show.views import names_of
+from calque.show.figures.fonts import Fonts
+from calque.show.views import language_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +20,10 @@ SOURCE, TARGET, CROWD, INK = "#0072B2", "#D55E00", "#9a9a9a", "#222222"
 WARNING = "#a33b00"
 """In which a figure says that its run is not to be trusted: maps of noise look as tidy as any."""
 LONGEST_NAME = 16
-"""Letters of what a language is called: two of them must stand beside each other in a column."""
+"""Letters of a language's name: two names must stand beside each other in a column."""
 SMALLEST = 6.0
 """Points: no letter is smaller."""
-HOUSE: dict[str, Any] = {
+STYLE: dict[str, Any] = {
     "font.size": 7.0,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.0,
@@ -39,17 +39,19 @@ HOUSE: dict[str, Any] = {
     "svg.hashsalt": "calque",
     "savefig.dpi": 300,
 }
-
-
-MARK = 2.2
+"""matplotlib's settings for all figures."""
+MARK_RADIUS = 2.2
 """Points from the middle of a mark to what may stand beside it."""
-BESIDE = ((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right"), (0, 4, "center"), (0, -9, "center"))
-"""Where a word may stand beside its mark: points across, points up, and which side of it is there."""
+LABEL_PLACES = (
+    *((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right"), (0, 4, "center"), (0, -9, "center")),
+)
+"""Where a word may stand beside its mark: points across, points up, and which side of the word is there."""
+NO_TRANSLATIONS = "no frequent words of this run are each other's translations; choose some with --words"
 
 
 @dataclass(frozen=True)
 class Label:
-    """A word, the mark that it names, and its colour."""
+    """A word, the place of its mark, and its colour."""
 
     place: tuple[float, float]
     text: str
@@ -61,7 +63,7 @@ class Scene:
     """A run, what to show of it, and how wide."""
 
     alignment: Alignment
-    letters: Lettering
+    fonts: Fonts
     lexicon: Lexicon | None = None
     words: tuple[str, ...] = ()
     """Source words to show; () leaves the choice to the figure."""
@@ -70,22 +72,21 @@ class Scene:
 
     @property
     def trusted(self) -> bool:
-        """Whether the run may be shown without a word of warning."""
+        """Whether the run may be shown without a warning."""
         return self.alignment.verdict.label == "aligned"
 
     @property
     def names(self) -> tuple[str, str]:
-        """What to call the two languages."""
-        source, target = (self._short(each) for each in names_of(self.alignment))
+        """What to call the two languages in a legend."""
+        short = []
+        for name in language_names(self.alignment):
+            text = self.fonts.printable(name).lstrip("_")  # matplotlib's legends leave out names that begin with one.
+            short.append(text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…")
+        source, target = short
         return (source, target) if source != target else ("source", "target")
 
-    def _short(self, name: str) -> str:
-        """What fits a legend; matplotlib leaves out of it what begins with an underscore."""
-        plain = self.letters.plain(name).lstrip("_")
-        return plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 1]}…"
 
-
-def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+def panels(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """A figure of the scene's width, ``height`` of its width high, with panels in it, row by row."""
     from matplotlib.figure import Figure
 
@@ -95,29 +96,33 @@ def sheet(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tuple
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
-def label(axes: Axes, named: Sequence[Label], marks: Sequence[Sequence[float]]) -> None:
-    """Words beside their points, the first ones first; one that would touch another, a mark or the edge is left out."""
+def write_labels(axes: Axes, labels: Sequence[Label], marks: Sequence[Sequence[float]]) -> None:
+    """Write words beside their marks, the first ones first. One that would touch another, a mark or the edge is left
+    out.
+    """
     from matplotlib.transforms import Bbox
 
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    edge, reach = axes.get_window_extent(), MARK * figure.dpi / 72
-    taken = [Bbox.from_bounds(x - reach, y - reach, 2 * reach, 2 * reach) for x, y in axes.transData.transform(marks)]
-    for each in named:
-        for across, down, side in BESIDE if each.text else ():
-            made = axes.annotate(
-                each.text,
-                each.place,
-                (across, down),
+    edge, radius = axes.get_window_extent(), MARK_RADIUS * figure.dpi / 72
+    taken = [
+        Bbox.from_bounds(x - radius, y - radius, 2 * radius, 2 * radius) for x, y in axes.transData.transform(marks)
+    ]
+    for label in labels:
+        for across, up, side in LABEL_PLACES if label.text else ():
+            text = axes.annotate(
+                label.text,
+                label.place,
+                (across, up),
                 textcoords="offset points",
                 ha=side,
                 fontsize=SMALLEST,
-                color=each.colour,
+                color=label.colour,
             )
-            box = made.get_window_extent()
+            box = text.get_window_extent()
             inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1
             if inside and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 break
-            made.remove()
+            text.remove()

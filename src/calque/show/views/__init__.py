@@ -1,40 +1,33 @@
-"""What there is to see in a run, as numbers: `plots` draws them, `web` sends them to the page."""
+"""What there is to see in a run, as numbers that both the figures and the explorer show."""
 
-from calque.show.views.chosen import names_of, rows_of, told_apart
-from calque.show.views.hubs import Hubs, hubs
-from calque.show.views.judged import Answer, Band, answers, by_frequency, learned_from
-from calque.show.views.pairs import telling, translations
-from calque.show.views.plan import PlanOfWords, plan_of
-from calque.show.views.positions import Positions, Projection, fit_projection, positions
-from calque.show.views.spectra import Spectra, spectra
-from calque.show.views.stages import Course, Worth, courses_of, worth_of_stages
-from calque.show.views.starts import Start, starts_of
+from calque.show.views.accuracy import Band, JudgedWord, accuracy_by_frequency, judge_words
+from calque.show.views.positions import Positions, Projection, fit_projection, linear_map, positions, undo_map
+from calque.show.views.search_starts import SEARCH_STAGES, SearchStart, search_starts
+from calque.show.views.word_choice import (
+    different_names,
+    language_names,
+    mutual_translations,
+    rows_of,
+    translations_to_show,
+)
 
 __all__ = [
-    "Answer",
+    "SEARCH_STAGES",
     "Band",
-    "Course",
-    "Hubs",
-    "PlanOfWords",
+    "JudgedWord",
     "Positions",
     "Projection",
-    "Spectra",
-    "Start",
-    "Worth",
-    "answers",
-    "by_frequency",
-    "courses_of",
+    "SearchStart",
+    "accuracy_by_frequency",
+    "different_names",
     "fit_projection",
-    "hubs",
-    "learned_from",
-    "names_of",
-    "plan_of",
+    "judge_words",
+    "language_names",
+    "linear_map",
+    "mutual_translations",
     "positions",
     "rows_of",
-    "spectra",
-    "starts_of",
-    "telling",
-    "told_apart",
-    "translations",
-    "worth_of_stages",
+    "search_starts",
+    "translations_to_show",
+    "undo_map",
 ]

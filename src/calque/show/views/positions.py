@@ -6,7 +6,7 @@ space. A source word's place *before* is where it would be if its vector were ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,10 +15,11 @@ from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import principal
 from calque.linear.maps import LinearMap
+from calque.linear.side import Side
 from calque.runs.alignment import Alignment
 
-FITTED = 5000
-"""The projection follows so many of the target's most frequent words."""
+PROJECTION_WORDS = 5000
+"""The projection is fitted to so many of the target's most frequent words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +39,10 @@ class Positions:
     """Places on the plane, a row a word, most frequent first."""
 
     before: Tensor | None
-    """(n, 2): the source before any map was known; None where that cannot be told."""
+    """(n, 2): the source before any map was known; None where that cannot be computed."""
     after: Tensor
     """(n, 2): the source in the common space."""
-    at: Tensor
+    target: Tensor
     """(m, 2): the target in the common space."""
     why_not: str = ""
     """Why there is no ``before``."""
@@ -49,7 +50,7 @@ class Positions:
 
 def fit_projection(alignment: Alignment) -> Projection:
     """The plane in which the target's frequent words vary most; the same for the same run."""
-    vectors = alignment.target.vectors[:FITTED]
+    vectors = alignment.target.vectors[:PROJECTION_WORDS]
     middle = vectors.mean(dim=0)
     directions = principal(vectors - middle, 2).matrix
     signs = torch.sign(directions.gather(0, directions.abs().argmax(dim=0, keepdim=True)))
@@ -60,26 +61,35 @@ def positions(alignment: Alignment, source: Tensor | slice, target: Tensor | sli
     """Where these rows of both languages lie."""
     projection = fit_projection(alignment)
     mapped = alignment.source.vectors[source]
-    placed = Positions(None, projection.apply(mapped), projection.apply(alignment.target.vectors[target]))
+    after, targets = projection.apply(mapped), projection.apply(alignment.target.vectors[target])
     try:
-        return replace(placed, before=projection.apply(unmoved(alignment, mapped)))
+        return Positions(projection.apply(before_the_maps(alignment, mapped)), after, targets)
     except SettingsError as error:
-        return replace(placed, why_not=str(error))
+        return Positions(None, after, targets, f"{error}, so there is no 'before'")
 
 
-def unmoved(alignment: Alignment, mapped: Tensor) -> Tensor:
+def before_the_maps(alignment: Alignment, mapped: Tensor) -> Tensor:
     """Source vectors of the common space as they would lie there if they were the target's.
 
-    The source's map is undone, and the target's applied instead. Lengths are lost on the way, and are 1 on both sides.
+    The source's map is undone, and the target's applied instead. Where dimensions differ, vectors are cut, or filled up
+    with zeros: two languages of different dimensions have no more in common before.
     """
-    sides = alignment.source_side.map, alignment.target_side.map
-    if not (isinstance(sides[0], LinearMap) and isinstance(sides[1], LinearMap)):
-        raise SettingsError("the maps of this run have hidden layers and cannot be undone, so there is no 'before'")
-    prepared = unit(sides[0].inverse().apply(mapped))
-    return unit(sides[1].apply(_of_dimension(prepared, sides[1].inputs)))
+    vectors, target_map = undo_map(mapped, alignment.source_side), linear_map(alignment.target_side)
+    missing = target_map.inputs - vectors.shape[1]
+    vectors = vectors[:, : target_map.inputs] if missing <= 0 else torch.nn.functional.pad(vectors, (0, missing))
+    return unit(target_map.apply(vectors))
 
 
-def _of_dimension(vectors: Tensor, dimension: int) -> Tensor:
-    """Cut, or filled up with zeros: two languages of different dimensions have no more in common before."""
-    missing = dimension - vectors.shape[1]
-    return vectors[:, :dimension] if missing <= 0 else torch.nn.functional.pad(vectors, (0, missing))
+def undo_map(mapped: Tensor, side: Side) -> Tensor:
+    """Vectors of the common space as they were before the map, at length 1: a run keeps no others.
+
+    Where the map lost dimensions, what was lost is missing.
+    """
+    return unit(linear_map(side).inverse().apply(mapped))
+
+
+def linear_map(side: Side) -> LinearMap:
+    """The map of a side; SettingsError where it has hidden layers."""
+    if not isinstance(side.map, LinearMap):
+        raise SettingsError("the maps of this run have hidden layers and cannot be undone")
+    return side.map

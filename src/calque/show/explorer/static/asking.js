@@ -1,10 +1,10 @@
 // Questions to the server. A refusal becomes an error with the server's own sentence.
 
 export class Refusal extends Error {
-  constructor(told) {
-    super(told.error);
-    this.similar = told.similar ?? [];
-    this.elsewhere = told.elsewhere ?? [];
+  constructor(answer) {
+    super(answer.error);
+    this.similar = answer.similar ?? [];
+    this.elsewhere = answer.elsewhere ?? [];
   }
 }
 
@@ -17,8 +17,7 @@ export async function ask(path, parameters = {}) {
     throw new Refusal({ error: "calque does not answer any more: the command was ended. Start it again." });
   }
   if (!answer.ok) {
-    const told = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
-    throw new Refusal(told);
+    throw new Refusal(await answer.json().catch(() => ({ error: `the server answered ${answer.status}` })));
   }
   return answer;
 }

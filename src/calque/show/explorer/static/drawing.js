@@ -1,17 +1,17 @@
 // Elements and small pictures. Words only ever become text, never markup.
 
 export function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
 }
 
 function shape(name, attributes = {}, text = "") {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text) made.textContent = text;
-  return made;
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text) node.textContent = text;
+  return node;
 }
 
 function frame(width, height, label) {
@@ -24,9 +24,9 @@ const LAST = { best: 2, same: 1 };
 export function searchPicture(starts, best) {
   const [width, height, left, top, bottom] = [640, 320, 44, 24, 34];
   const picture = frame(width, height, `The cost of ${starts.length} starts over their turns`);
-  const costs = starts.flatMap((each) => [...each.path, each.cost]);
+  const costs = starts.flatMap((start) => [...start.path, start.cost]);
   if (!costs.length) return picture;
-  const turns = Math.max(2, ...starts.map((each) => each.path.length));
+  const turns = Math.max(2, ...starts.map((start) => start.path.length));
   const [low, high] = [Math.min(...costs), Math.max(...costs, Math.min(...costs) + 1e-6)];
   const x = (turn) => left + ((width - left - 90) * turn) / (turns - 1);
   const y = (cost) => top + ((height - bottom - top) * (high - cost)) / (high - low);
@@ -37,16 +37,16 @@ export function searchPicture(starts, best) {
   picture.append(shape("text", { x: (left + width - 90) / 2, y: height - 8, "text-anchor": "middle" }, "turn"));
   picture.append(shape("text", { x: left, y: 12 }, "cost"));
   const cheapest = starts.reduce((one, other) => (other.cost < one.cost ? other : one));
-  const named = starts.find((each) => each.role === "winner") ?? cheapest;
-  const kindOf = (each) => (each === named ? "best" : each.role === "same" ? "same" : "crowd");
+  const named = starts.find((start) => start.role === "winner") ?? cheapest;
+  const kindOf = (start) => (start === named ? "best" : start.role === "same" ? "same" : "crowd");
   const ordered = [...starts].sort((one, other) => (LAST[kindOf(one)] ?? 0) - (LAST[kindOf(other)] ?? 0));
-  for (const each of ordered) {
-    const path = each.path.length > 1 ? each.path : [each.cost, each.cost];
+  for (const start of ordered) {
+    const path = start.path.length > 1 ? start.path : [start.cost, start.cost];
     const line = path.map((cost, turn) => `${turn ? "L" : "M"}${x(turn).toFixed(1)} ${y(cost).toFixed(1)}`).join("");
-    const kind = kindOf(each);
+    const kind = kindOf(start);
     const drawn = shape("path", { class: `start ${kind}`, d: line });
-    drawn.append(shape("title", {}, `start ${each.number}, ${each.kind}: cost ${each.cost.toFixed(3)} (${each === named ? best : each.role})`));
-    const end = shape("circle", { class: `end ${kind}`, cx: x(path.length - 1), cy: y(each.cost), r: kind === "crowd" ? 2 : 4 });
+    drawn.append(shape("title", {}, `start ${start.number}, ${start.kind}: cost ${start.cost.toFixed(3)} (${start === named ? best : start.role})`));
+    const end = shape("circle", { class: `end ${kind}`, cx: x(path.length - 1), cy: y(start.cost), r: kind === "crowd" ? 2 : 4 });
     picture.append(drawn, end);
   }
   picture.append(shape("text", { x: width - 82, y: Math.min(height - bottom, y(named.cost) + 4) }, best));

@@ -10,7 +10,7 @@ export class Errors {
     Object.assign(this, { chosen, sort: "rank", falling: false, shown: AT_ONCE, errors: [], loads: 0, of: "source" });
     this.side = document.getElementById("errors-side");
     this.retrieval = document.getElementById("errors-retrieval");
-    for (const each of [this.side, this.retrieval]) each.addEventListener("change", () => this.load());
+    for (const select of [this.side, this.retrieval]) select.addEventListener("change", () => this.load());
     for (const button of document.querySelectorAll("[data-sort]")) {
       button.addEventListener("click", () => this.sortBy(button.dataset.sort));
     }
@@ -19,18 +19,18 @@ export class Errors {
 
   async load() {
     const [side, number] = [this.side.value, (this.loads += 1)];
-    let told;
+    let judged;
     try {
-      told = await askJson("/api/judged", { side, retrieval: this.retrieval.value });
+      judged = await askJson("/api/judged", { side, retrieval: this.retrieval.value });
     } catch (refusal) {
-      told = { right: 0, asked: 0, bands: [], errors: [], why: refusal.message };
+      judged = { right: 0, asked: 0, bands: [], errors: [], why: refusal.message };
     }
     if (number !== this.loads) return; // A later question was asked meanwhile.
     this.of = side;
-    const share = ((100 * told.right) / told.asked).toFixed(1);
-    document.getElementById("errors-sum").textContent = told.why ?? `${told.right} of ${told.asked} right (${share} %)`;
-    document.getElementById("bands").replaceChildren(...(told.why ? [] : [bandsPicture(told.bands)]));
-    this.errors = told.errors;
+    const share = ((100 * judged.right) / judged.asked).toFixed(1);
+    document.getElementById("errors-sum").textContent = judged.why ?? `${judged.right} of ${judged.asked} right (${share} %)`;
+    document.getElementById("bands").replaceChildren(...(judged.why ? [] : [bandsPicture(judged.bands)]));
+    this.errors = judged.errors;
     this.shown = AT_ONCE;
     this.fill();
   }
@@ -42,15 +42,15 @@ export class Errors {
   }
 
   fill() {
-    const worth = (each) => (this.sort === "place" ? each.place ?? Infinity : each[this.sort]);
+    const valueOf = (error) => (this.sort === "place" ? error.place ?? Infinity : error[this.sort]);
     const sign = this.falling ? -1 : 1;
     const compare = (one, other) => {
       if (this.sort === "word") return sign * one.word.localeCompare(other.word);
-      const [a, b] = [worth(one), worth(other)];
+      const [a, b] = [valueOf(one), valueOf(other)];
       return a === b ? one.rank - other.rank : sign * (a < b ? -1 : 1);
     };
     const sorted = [...this.errors].sort(compare);
-    document.getElementById("errors").replaceChildren(...sorted.slice(0, this.shown).map((each) => this.line(each)));
+    document.getElementById("errors").replaceChildren(...sorted.slice(0, this.shown).map((error) => this.line(error)));
     document.getElementById("more-errors").hidden = sorted.length <= this.shown;
     for (const button of document.querySelectorAll("[data-sort]")) {
       const order = this.falling ? "descending" : "ascending";
@@ -58,10 +58,10 @@ export class Errors {
     }
   }
 
-  line(each) {
-    const word = element("button", { type: "button", class: "word", dir: "auto" }, each.word);
-    word.addEventListener("click", () => this.chosen(this.of, { row: each.rank - 1 }));
-    const cells = [String(each.rank), word, each.found[0], each.right.join(", "), each.place === null ? "–" : String(each.place)];
+  line(error) {
+    const word = element("button", { type: "button", class: "word", dir: "auto" }, error.word);
+    word.addEventListener("click", () => this.chosen(this.of, { row: error.rank - 1 }));
+    const cells = [String(error.rank), word, error.found[0], error.right.join(", "), error.place === null ? "–" : String(error.place)];
     return element("tr", {}, ...cells.map((cell) => element("td", { dir: "auto" }, cell)));
   }
 }

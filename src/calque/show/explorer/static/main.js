@@ -19,81 +19,81 @@ function sideAsked() { return document.querySelector("input[name=side]:checked")
 
 // ---- looking words up
 
-async function look(side, { word, row }, kept = false) {
+async function look(side, { word, row }, fromAddress = false) {
   const parameters = row === undefined ? { side, word } : { side, row };
   const number = (looks += 1);
   try {
-    const told = await askJson("/api/neighbours", parameters);
-    if (number === looks) show(told, kept);
+    const answer = await askJson("/api/neighbours", parameters);
+    if (number === looks) show(answer, fromAddress);
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
     if (number === looks) complain(refusal, side, word);
   }
 }
 
-function show(told, kept) {
+function show(answer, fromAddress) {
   byId("message").hidden = byId("hint").hidden = true;
   byId("answer").hidden = false;
-  Object.assign(state, { side: told.side, row: told.row });
-  document.querySelector(`input[name=side][value=${told.side}]`).checked = true;
-  byId("search").value = told.word;
-  byId("asked").textContent = told.word;
-  byId("asked-of").textContent = `${NAMES[told.side]}, rank ${told.row + 1}`;
+  Object.assign(state, { side: answer.side, row: answer.row });
+  document.querySelector(`input[name=side][value=${answer.side}]`).checked = true;
+  byId("search").value = answer.word;
+  byId("asked").textContent = answer.word;
+  byId("asked-of").textContent = `${NAMES[answer.side]}, rank ${answer.row + 1}`;
   for (const retrieval of ["nn", "csls"]) {
-    byId(retrieval).replaceChildren(...told[retrieval].map((each) => candidate(told.side, each)));
+    byId(retrieval).replaceChildren(...answer[retrieval].map((translation) => candidate(answer.side, translation)));
   }
-  const onMap = map.mark({ side: told.side, row: told.row, others: told.csls.slice(0, 5).map((each) => each.row) });
+  const onMap = map.mark({ side: answer.side, row: answer.row, others: answer.csls.slice(0, 5).map((translation) => translation.row) });
   byId("map-note").dataset.off = onMap ? "" : "The word is too rare to be on the map.";
   noteOnMap();
-  if (!kept) remember();
+  if (!fromAddress) remember();
 }
 
-function candidate(side, each) {
+function candidate(side, translation) {
   const other = otherSide(side);
-  const word = element("button", { type: "button", dir: "auto" }, each.word);
-  word.addEventListener("click", () => look(other, { row: each.row }));
+  const word = element("button", { type: "button", dir: "auto" }, translation.word);
+  word.addEventListener("click", () => look(other, { row: translation.row }));
   const back = element("span", { class: "back" });
-  if (each.returns) back.append(element("span", { class: "returns", title: "translates back" }, "↩"), " translates back");
-  else back.append(element("span", { class: "strays", title: "translates back to" }, "⤳"), " ", element("bdi", { dir: "auto" }, each.back.word));
-  return element("li", {}, element("span", { class: "score" }, each.score.toFixed(3)), word, back);
+  if (translation.returns) back.append(element("span", { class: "returns", title: "translates back" }, "↩"), " translates back");
+  else back.append(element("span", { class: "strays", title: "translates back to" }, "⤳"), " ", element("bdi", { dir: "auto" }, translation.back.word));
+  return element("li", {}, element("span", { class: "score" }, translation.score.toFixed(3)), word, back);
 }
 
 function complain(refusal, side, word) {
-  const said = [refusal.message];
-  for (const each of refusal.similar) said.push(" ", chooser(side, each, each));
-  for (const each of refusal.elsewhere) said.push(" ", chooser(each, word, `look it up in ${NAMES[each]}`));
-  byId("message").replaceChildren(...said);
+  const parts = [refusal.message];
+  for (const similarWord of refusal.similar) parts.push(" ", chooser(side, similarWord, similarWord));
+  for (const otherSideName of refusal.elsewhere) parts.push(" ", chooser(otherSideName, word, `look it up in ${NAMES[otherSideName]}`));
+  byId("message").replaceChildren(...parts);
   byId("message").hidden = false;
   byId("answer").hidden = true;
 }
 
 function chooser(side, word, text) {
-  const made = element("button", { type: "button", class: "word", dir: "auto" }, text);
-  made.addEventListener("click", () => look(side, { word }));
-  return made;
+  const button = element("button", { type: "button", class: "word", dir: "auto" }, text);
+  button.addEventListener("click", () => look(side, { word }));
+  return button;
 }
 
 // ---- the view as an address, and as a file
 
 function remember() {
-  const kept = new URLSearchParams({ side: state.side, moved: state.moved, tab: state.tab });
-  if (state.row !== null) kept.set("row", state.row);
+  const parameters = new URLSearchParams({ side: state.side, moved: state.moved, tab: state.tab });
+  if (state.row !== null) parameters.set("row", state.row);
   const { x, y, scale } = map.view;
-  kept.set("view", [x, y, scale].map((each) => Number(each.toPrecision(5))).join(","));
-  history.replaceState(null, "", `#${kept}`);
+  parameters.set("view", [x, y, scale].map((number) => Number(number.toPrecision(5))).join(","));
+  history.replaceState(null, "", `#${parameters}`);
 }
 
 async function recall(text) {
-  const kept = new URLSearchParams(text);
-  const moved = Number(kept.get("moved") ?? 1);
+  const parameters = new URLSearchParams(text);
+  const moved = Number(parameters.get("moved") ?? 1);
   state.moved = moved >= 0 && moved <= 1 ? moved : 1;
   byId("moved").value = state.moved;
   map.move(state.moved);
-  choose(TABS.includes(kept.get("tab")) ? kept.get("tab") : "map", true);
-  const side = kept.get("side") === "target" ? "target" : "source";
-  if (/^\d{1,9}$/.test(kept.get("row") ?? "")) await look(side, { row: Number(kept.get("row")) }, true);
+  choose(TABS.includes(parameters.get("tab")) ? parameters.get("tab") : "map", true);
+  const side = parameters.get("side") === "target" ? "target" : "source";
+  if (/^\d{1,9}$/.test(parameters.get("row") ?? "")) await look(side, { row: Number(parameters.get("row")) }, true);
   else forget();
-  const [x, y, scale] = (kept.get("view") || "none").split(",").map(Number);
+  const [x, y, scale] = (parameters.get("view") || "none").split(",").map(Number);
   map.look({ x, y, scale });
 }
 
@@ -115,9 +115,9 @@ function saveView() {
 
 async function openView(file) {
   try {
-    const told = JSON.parse(await file.text());
-    if (told?.calque !== "view" || typeof told.state !== "string") throw new SyntaxError();
-    await recall(told.state);
+    const view = JSON.parse(await file.text());
+    if (view?.calque !== "view" || typeof view.state !== "string") throw new SyntaxError();
+    await recall(view.state);
     remember();
   } catch {
     complain(new Refusal({ error: `${file.name}: is no saved view; expected a file made by 'Save this view'` }));
@@ -126,26 +126,26 @@ async function openView(file) {
 
 async function copyLink() {
   remember();
-  const said = byId("copy-link");
+  const button = byId("copy-link");
   try {
     await navigator.clipboard.writeText(location.href);
-    said.textContent = "Copied";
+    button.textContent = "Copied";
   } catch {
-    said.textContent = "Copy it from the address bar";
+    button.textContent = "Copy it from the address bar";
   }
-  setTimeout(() => { said.textContent = "Copy a link to this view"; }, 2000);
+  setTimeout(() => { button.textContent = "Copy a link to this view"; }, 2000);
 }
 
 // ---- tabs
 
-function choose(tab, kept = false) {
+function choose(tab, fromAddress = false) {
   state.tab = tab;
-  for (const each of TABS) {
-    byId(`${each}-panel`).hidden = each !== tab;
-    byId(`tab-${each}`).setAttribute("aria-selected", String(each === tab));
-    byId(`tab-${each}`).tabIndex = each === tab ? 0 : -1;
+  for (const name of TABS) {
+    byId(`${name}-panel`).hidden = name !== tab;
+    byId(`tab-${name}`).setAttribute("aria-selected", String(name === tab));
+    byId(`tab-${name}`).tabIndex = name === tab ? 0 : -1;
   }
-  if (!kept) remember();
+  if (!fromAddress) remember();
 }
 
 function tabKey(event) {
@@ -172,7 +172,7 @@ function call(names) {
   document.title = `${names.source} → ${names.target} – calque`;
   for (const side of ["source", "target"]) {
     byId(`${side}-name`).textContent = names[side];
-    for (const each of document.querySelectorAll(`.${side}-name`)) each.textContent = names[side];
+    for (const node of document.querySelectorAll(`.${side}-name`)) node.textContent = names[side];
     byId("errors-side").querySelector(`[value=${side}]`).textContent = names[side];
   }
 }
@@ -182,7 +182,7 @@ function fill(run) {
   byId("verdict").textContent = byId("verdict-word").textContent = run.verdict;
   byId("verdict").className = `badge ${run.verdict}`;
   byId("facts").textContent = `${run.words.source} and ${run.words.target} words; recipe ${run.recipe}, seed ${run.seed}, ${run.seconds} s`;
-  byId("reasons").replaceChildren(...[...run.reasons, ...run.notes].map((each) => element("li", {}, each)));
+  byId("reasons").replaceChildren(...[...run.reasons, ...run.notes].map((reason) => element("li", {}, reason)));
   tellOf(run.lexicon);
   byId("errors-missing").hidden = Boolean(run.lexicon);
   byId("errors-known").hidden = !run.lexicon;
@@ -190,10 +190,10 @@ function fill(run) {
 
 async function fillSearch(best) {
   const starts = await askJson("/api/starts");
-  const told = starts.length
+  const caption = starts.length
     ? `Every line is a start: what its map cost, turn by turn. Grey: the crowd that ended elsewhere; solid and thick: the ${best}; dashed: others that found the same map.`
     : "The log of this run tells of no starts.";
-  byId("search-caption").textContent = told;
+  byId("search-caption").textContent = caption;
   byId("search-picture").replaceChildren(...(starts.length ? [searchPicture(starts, best)] : []));
 }
 
@@ -224,14 +224,14 @@ function tellStep(step, starts) {
   const doing = SEARCHES[step.stage] ?? AFTERWARDS[step.stage] ?? step.stage;
   byId("live-head").textContent = `${doing}: ${searching ? "start" : "step"} ${step.number} of ${searching ? "at most " : ""}${step.total}`;
   Object.assign(byId("live-bar"), { max: step.total, value: step.number });
-  const best = starts.length ? `The best of ${starts.length} starts costs ${Math.min(...starts.map((each) => each.cost)).toFixed(3)}.` : "";
+  const best = starts.length ? `The best of ${starts.length} starts costs ${Math.min(...starts.map((start) => start.cost)).toFixed(3)}.` : "";
   byId("live-told").textContent = searching || !starts.length ? best : `${best} The run goes on from there.`;
 }
 
 function watch(names) {
   call(names);
   document.querySelector("main").classList.add("live");
-  for (const each of TABS) byId(`${each}-panel`).hidden = true;
+  for (const name of TABS) byId(`${name}-panel`).hidden = true;
   document.querySelector("[role=tablist]").hidden = true;
   byId("words-panel").hidden = true;
   byId("live-panel").hidden = false;
@@ -254,7 +254,7 @@ function watch(names) {
 
 async function begin() {
   map = new WordMap(byId("map"), byId("hover"), (side, row) => look(side, { row }));
-  errors = new Errors((side, which) => look(side, which));
+  errors = new Errors((side, word) => look(side, word));
   new Completing(byId("search"), byId("completions"), sideAsked, look);
   byId("search-form").addEventListener("submit", (event) => event.preventDefault());
   byId("moved").addEventListener("input", (event) => { state.moved = Number(event.target.value); map.move(state.moved); });
@@ -264,7 +264,7 @@ async function begin() {
   byId("save-view").addEventListener("click", saveView);
   byId("copy-link").addEventListener("click", copyLink);
   byId("open-view").addEventListener("change", (event) => { if (event.target.files[0]) openView(event.target.files[0]); event.target.value = ""; });
-  for (const each of TABS) byId(`tab-${each}`).addEventListener("click", () => choose(each));
+  for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => choose(name));
   document.querySelector("[role=tablist]").addEventListener("keydown", tabKey);
   addEventListener("hashchange", () => { if (document.body.dataset.ready && location.hash.includes("=")) recall(location.hash.slice(1)); });
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("search").focus(); });

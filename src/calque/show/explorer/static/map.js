@@ -99,7 +99,7 @@ export class WordMap {
     context.clearRect(0, 0, width, height);
     if (!this.at || !width) return;
     const style = getComputedStyle(document.documentElement);
-    const colours = Object.fromEntries(["source", "target", "ink", "ground"].map((each) => [each, style.getPropertyValue(`--${each}`).trim()]));
+    const colours = Object.fromEntries(["source", "target", "ink", "ground"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
     const size = Math.min(5, 1.6 + 0.6 * Math.log2(1 + this.view.scale));
     const taken = new Set();
     for (const side of ["target", "source"]) {
@@ -115,8 +115,8 @@ export class WordMap {
     this.canvas.dataset.drawn = String(this.at.source.length / 2 + this.at.target.length / 2);
   }
 
-  // Calls `found(x, y, row)` for the words of a side that are in sight, most frequent first, until it answers true.
-  points(side, found) {
+  // Calls `visit(x, y, row)` for the words of a side that are in sight, most frequent first, until it answers true.
+  points(side, visit) {
     const places = this.at[side];
     const k = this.pixels;
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
@@ -124,20 +124,20 @@ export class WordMap {
     for (let i = 0; i < places.length; i += 2) {
       const x = a + k * places[i];
       const y = b - k * places[i + 1];
-      if (x >= 0 && y >= 0 && x <= width && y <= height && found(x, y, i / 2) === true) return;
+      if (x >= 0 && y >= 0 && x <= width && y <= height && visit(x, y, i / 2) === true) return;
     }
   }
 
   // The most frequent words in sight, of both languages in turn, as long as there is room.
   paintLabels(context, colours, taken) {
-    const [ours, theirs] = ["source", "target"].map((side) => {
+    const [sources, targets] = ["source", "target"].map((side) => {
       const seen = [];
       this.points(side, (x, y, row) => seen.push([side, this.words[side][row], x, y]) === 40 * LABELS);
       return seen;
     });
     let left = 2 * LABELS;
-    for (let place = 0; left > 0 && place < Math.max(ours.length, theirs.length); place += 1) {
-      for (const [side, word, x, y] of [ours[place], theirs[place]].filter(Boolean)) {
+    for (let place = 0; left > 0 && place < Math.max(sources.length, targets.length); place += 1) {
+      for (const [side, word, x, y] of [sources[place], targets[place]].filter(Boolean)) {
         if (!this.free(context, word, x, y, taken)) continue;
         this.paintWord(context, word, x, y, colours[side], colours.ground);
         left -= 1;
@@ -154,8 +154,8 @@ export class WordMap {
     for (let across = Math.floor((x + 2) / 12); across <= Math.floor((x + width) / 12); across += 1) {
       for (let down = Math.floor((y - 8) / 12); down <= Math.floor((y + 6) / 12); down += 1) cells.push(`${across},${down}`);
     }
-    if (cells.some((each) => taken.has(each))) return false;
-    cells.forEach((each) => taken.add(each));
+    if (cells.some((cell) => taken.has(cell))) return false;
+    cells.forEach((cell) => taken.add(cell));
     return true;
   }
 
@@ -171,14 +171,14 @@ export class WordMap {
     if (!this.marked) return;
     const { side, row, others } = this.marked;
     const other = side === "source" ? "target" : "source";
-    const here = this.place(side, row);
-    if (!here) return;
-    const [x, y] = this.toScreen(here);
+    const markedPlace = this.place(side, row);
+    if (!markedPlace) return;
+    const [x, y] = this.toScreen(markedPlace);
     context.font = "bold 13px system-ui, sans-serif";
     context.strokeStyle = colours.ink;
     context.lineWidth = 1.2;
-    const there = others.map((each) => [each, this.place(other, each)]).filter(([, place]) => place);
-    for (const [, place] of there) {
+    const placed = others.map((otherRow) => [otherRow, this.place(other, otherRow)]).filter(([, place]) => place);
+    for (const [, place] of placed) {
       context.beginPath();
       context.moveTo(x, y);
       context.lineTo(...this.toScreen(place));
@@ -189,10 +189,10 @@ export class WordMap {
     context.stroke();
     this.free(context, this.words[side][row], x, y, taken);
     this.paintWord(context, this.words[side][row], x + 4, y, colours[side], colours.ground);
-    for (const [each, place] of there) {
+    for (const [otherRow, place] of placed) {
       const [u, v] = this.toScreen(place);
-      const down = ASIDE.find((step) => this.free(context, this.words[other][each], u, v + step, taken));
-      if (down !== undefined) this.paintWord(context, this.words[other][each], u, v + down, colours[other], colours.ground);
+      const down = ASIDE.find((step) => this.free(context, this.words[other][otherRow], u, v + step, taken));
+      if (down !== undefined) this.paintWord(context, this.words[other][otherRow], u, v + down, colours[other], colours.ground);
     }
   }
 
@@ -273,8 +273,8 @@ export class WordMap {
     const release = (event) => {
       const alone = held.delete(event.pointerId) && held.size === 0;
       if (event.type === "pointerup" && alone && travelled < 4 && this.at) {
-        const found = this.nearest(event.offsetX, event.offsetY);
-        if (found) this.chosen(found.side, found.row);
+        const word = this.nearest(event.offsetX, event.offsetY);
+        if (word) this.chosen(word.side, word.row);
       }
     };
     canvas.addEventListener("pointerup", release);
@@ -284,13 +284,13 @@ export class WordMap {
   }
 
   point(event) {
-    const found = this.nearest(event.offsetX, event.offsetY);
-    this.hover.hidden = !found;
-    this.canvas.style.cursor = found ? "pointer" : "grab";
-    if (!found) return;
-    this.hover.textContent = this.words[found.side][found.row];
-    this.hover.style.left = `${Math.min(found.x + 10, this.canvas.clientWidth - 60)}px`;
-    this.hover.style.top = `${Math.max(0, found.y - 30)}px`;
+    const word = this.nearest(event.offsetX, event.offsetY);
+    this.hover.hidden = !word;
+    this.canvas.style.cursor = word ? "pointer" : "grab";
+    if (!word) return;
+    this.hover.textContent = this.words[word.side][word.row];
+    this.hover.style.left = `${Math.min(word.x + 10, this.canvas.clientWidth - 60)}px`;
+    this.hover.style.top = `${Math.max(0, word.y - 30)}px`;
   }
 
   key(event) {

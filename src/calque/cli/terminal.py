@@ -1,0 +1,146 @@
+"""What a person sees in a terminal: JSON, tables, progress bars, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from calque.progress import Listen, Step, quiet
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+WIDTH = 100
+"""Columns after which a paragraph is wrapped."""
+STAGE_LABELS = {
+    "search": "searching",
+    "second look": "looking again",
+    "wider search": "searching wider",
+    "alternate": "aligning",
+    "refine": "refining",
+    "contrast": "contrasting",
+    "adversary": "adversary",
+    "transport": "transport",
+    "judge": "judging",
+    "pairs": "pairs",
+    "reconcile": "reconciling",
+    "shared space": "sharing",
+}
+"""What the bar of a stage is called."""
+SEARCH_STAGES = ("search", "wider search", "judge")
+"""Stages whose steps are independent starts. Their bar shows the lowest cost so far, not the last one."""
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object."""
+    print(json.dumps(value, ensure_ascii=True))
+
+
+def print_long_json(fields: Mapping[str, Any], list_name: str, items: Iterable[Any]) -> None:
+    """Print one JSON object with a long list in it, one item at a time, so that the list is never held as a whole."""
+    sys.stdout.write(f'{json.dumps(fields)[:-1]}, "{list_name}": [')
+    for number, item in enumerate(items):
+        sys.stdout.write((", " if number else "") + json.dumps(item, ensure_ascii=True))
+    sys.stdout.write("]}\n")
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print columns as wide as their widest cell: the first one to the left, the others to the right."""
+    widths = [max(map(_columns, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        blanks = [" " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True)]
+        others = (blank + cell for blank, cell in zip(blanks[1:], row[1:], strict=True))
+        print("  ".join([row[0] + blanks[0], *others]).rstrip())
+
+
+def _columns(text: str) -> int:
+    """How many columns a text takes: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text
+    )
+
+
+@contextmanager
+def open_bars(shown: bool, *columns: Any, **options: Any) -> Iterator[Progress | None]:
+    """Progress bars on stderr; None where stderr is no terminal, or nothing is to be ``shown``.
+
+    Without ``columns`` a bar has a description, its length, the field ``text``, and the time it took so far.
+    """
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    usual = (TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+    with Progress(*(columns or usual), console=Console(stderr=True), transient=True, **options) as progress:
+        yield progress
+
+
+@contextmanager
+def stage_bars(shown: bool) -> Iterator[Listen]:
+    """A listener that draws a bar for each stage of an alignment."""
+    with open_bars(shown) as progress:
+        yield quiet if progress is None else StageBars(progress).hear
+
+
+class StageBars:
+    """One bar for each stage, with what its last step measured beside it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.bars = progress, dict[str, Any]()
+        self.lowest = dict.fromkeys(SEARCH_STAGES, float("inf"))
+
+    def hear(self, step: Step) -> None:
+        """Move the bar of the step's stage."""
+        if step.stage not in self.bars:
+            self.bars[step.stage] = self.progress.add_task(STAGE_LABELS.get(step.stage, step.stage), text="")
+        self.progress.update(self.bars[step.stage], completed=step.number, total=step.total, text=self.text(step))
+
+    def text(self, step: Step) -> str:
+        """What the step measured: its pair and verdict, or its cost, or all its numbers."""
+        if "pair" in step.values:
+            return " ".join(str(step.values[name]) for name in ("pair", "verdict") if name in step.values)
+        cost = step.values.get("cost")
+        if not isinstance(cost, (int, float)):
+            numbers = {name: value for name, value in step.values.items() if isinstance(value, (int, float))}
+            return ", ".join(f"{value:g} {name}" for name, value in numbers.items())
+        if step.stage not in SEARCH_STAGES:
+            return f"cost {cost:.3f}"
+        self.lowest[step.stage] = min(self.lowest[step.stage], float(cost))
+        return f"{step.number} starts, best cost {self.lowest[step.stage]:.3f}"
+
+
+class Interruption:
+    """The first Ctrl-C asks to finish with the best so far; the second stops at once."""
+
+    def __init__(self, message: str) -> None:
+        self.asked, self.message = False, message
+
+    def __call__(self) -> bool:
+        """Whether to finish."""
+        return self.asked
+
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal."""
+        if self.asked:
+            signal.default_int_handler(number, frame)
+        self.asked = True
+        print(f"calque: {self.message}; Ctrl-C again to stop at once", file=sys.stderr)
+
+
+@contextmanager
+def interruptible(message: str = "finishing with the best so far") -> Iterator[Interruption]:
+    """Turn Ctrl-C into a request to finish; ``message`` is printed when it is made."""
+    interruption = Interruption(message)
+    earlier = signal.signal(signal.SIGINT, interruption.hear)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, earlier)
