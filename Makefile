@@ -2,14 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit docs pictures bench clean
+.PHONY: help demo test lint unit coverage docs transcripts pictures bench oldest clean
 
 help:
-	@echo "make demo    align the shipped sample and show what came out"
-	@echo "make test    lint, types, import rules and all tests"
-	@echo "make docs    build the documentation into site/, where any warning is an error"
-	@echo "make pictures  draw those of README and docs anew"
-	@echo "make bench   measure accuracy, verdicts and time in some minutes; FULL=1 for all of it, in hours"
+	@echo "make demo         align the shipped sample and show the result"
+	@echo "make test         lint, types, import rules and all tests"
+	@echo "make coverage     all tests again, and which lines and branches they run"
+	@echo "make docs         build the documentation into site/; a warning is an error"
+	@echo "make transcripts  run every command in README and docs, and write down what it prints now"
+	@echo "make pictures     draw the pictures in README and docs again"
+	@echo "make bench        measure accuracy, verdicts and time in some minutes; FULL=1 takes hours; STORE=1 adds to the history"
+	@echo "make oldest       write constraints-oldest.txt again, after a lower bound in pyproject.toml has changed"
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "calque needs Python 3.10 or newer; set PYTHON=")'
@@ -35,13 +38,21 @@ unit: .venv/ready
 	@tools/get_browser.sh
 	$(BIN)/pytest
 
+coverage: .venv/ready
+	@tools/get_browser.sh
+	$(BIN)/pytest --cov --cov-report=term
+
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "site/index.html; with search, which wants a server: python3 -m http.server --directory site"
+	@echo "site/index.html; search needs a server: python3 -m http.server --directory site"
+
+transcripts: .venv/ready
+	$(BIN)/python tests/documents/refresh_transcripts.py
 
 pictures: .venv/ready
 	@tools/get_browser.sh
 	$(BIN)/python tools/make_pictures.py
+	$(BIN)/python bench/plot_history.py
 
 ifdef FULL
 ACCURACY := --seeds 20
@@ -59,13 +70,20 @@ FAMILY := --seeds 1 --made
 EXPLORER := --seconds 10
 endif
 
+ifdef STORE
+KEEP := --store
+endif
+
 bench: .venv/ready
-	$(BIN)/python bench/accuracy.py $(ACCURACY)
-	$(BIN)/python bench/verdict.py $(VERDICT)
-	$(BIN)/python bench/speed.py --pair we-z:es-en $(SPEED)
-	$(BIN)/python bench/large.py $(LARGE)
-	$(BIN)/python bench/family.py $(FAMILY)
-	$(BIN)/python bench/explorer.py $(EXPLORER)
+	$(BIN)/python bench/accuracy.py $(ACCURACY) $(KEEP)
+	$(BIN)/python bench/verdict.py $(VERDICT) $(KEEP)
+	$(BIN)/python bench/speed.py --pair we-z:es-en $(SPEED) $(KEEP)
+	$(BIN)/python bench/large.py $(LARGE) $(KEEP)
+	$(BIN)/python bench/family.py $(FAMILY) $(KEEP)
+	$(BIN)/python bench/explorer.py $(EXPLORER) $(KEEP)
+
+oldest: .venv/ready
+	$(BIN)/python tools/oldest.py > constraints-oldest.txt
 
 clean:
-	rm -rf .venv runs build dist site
+	rm -rf .venv runs build dist site .coverage

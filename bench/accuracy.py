@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from calque import sample
-from common import command, files, headline, keep, machine, markdown, parser
+from common import command, files, headline, keep, machine, markdown, parser, store
 
 ASKED = {
     "we-z:es-en": ("79.3 / 81.2 · 75.0 / 77.2", "78.8 / 80.7 · 74.5 / 77.0"),
@@ -46,6 +46,7 @@ def main() -> None:
             runs += pool.map(partial(measure, asked, pair, Path(folder)), range(asked.seeds))
         told = f"{headline(asked.device)}\n\n{table(runs)}"
         keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told)
+    store(asked, asked.name, table(runs))
 
 
 def measure(asked: argparse.Namespace, pair: str, folder: Path, seed: int) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def table(runs: list[dict[str, Any]]) -> str:
     """A row a pair."""
     head = [
         "pair",
-        "accuracy, there · back",
+        "accuracy",
         "asked",
         "VecMap",
         "spread",

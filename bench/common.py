@@ -1,4 +1,4 @@
-"""What all benchmarks share: the machine in a line, where pairs lie, the whole command timed, tables."""
+"""What all benchmarks share: the machine in a line, where pairs lie, the whole command timed, tables, the history."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,10 @@ entry()
 the process that started it, and would often be no more than that."""
 RESULTS = Path("build") / "bench"
 """Where every benchmark leaves its table, as Markdown and as JSON."""
+HISTORY = Path(__file__).with_name("history.jsonl")
+"""Every stored figure, one a line."""
+FOUR = ("forward nn", "forward csls", "backward nn", "backward csls")
+"""The order of four accuracies in one cell: nn / csls · nn / csls."""
 
 
 def machine(device: str = "cpu") -> str:
@@ -60,6 +65,7 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--output", type=Path, default=RESULTS, help="the folder for its table (.md) and runs (.json)")
     made.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
+    made.add_argument("--store", action="store_true", help=f"append every figure to {HISTORY.name}")
     return made
 
 
@@ -75,6 +81,74 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that a benchmark measured."""
+
+    name: str
+    value: float
+    unit: str
+    """%, s, ms, MiB, or nothing for counts and ratios."""
+
+
+def figures(text: str) -> Iterator[Figure]:
+    """The numbers in the Markdown tables of a text, each called by its row and its column."""
+    head: list[str] = []
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            head = []
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not head:
+            head = cells
+        elif set(line) - set("|-: "):
+            keys = 2 if head[1] == "dimensions" else 1
+            for column, cell in zip(head[keys:], cells[keys:], strict=True):
+                yield from _in_cell(f"{' × '.join(cells[:keys])}, {column}", cell)
+
+
+def _in_cell(name: str, cell: str) -> Iterator[Figure]:
+    """The first number of a cell; all of 'nn / csls · nn / csls'."""
+    numbers = [float(number.replace(",", "")) for number in re.findall(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?", cell)]
+    if "·" in cell and len(numbers) == len(FOUR):
+        yield from (Figure(f"{name} {way}", number, "%") for way, number in zip(FOUR, numbers, strict=True))
+    elif numbers and re.match(r"[+-]?\d", cell):
+        yield Figure(name, numbers[0], _unit(name, cell))
+
+
+def _unit(name: str, cell: str) -> str:
+    if name.endswith(" ms"):
+        return "ms"
+    if "seconds" in name or cell.endswith(" s"):
+        return "s"
+    if "MiB" in name or cell.endswith(" MiB"):
+        return "MiB"
+    return "%" if cell.endswith("%") else ""
+
+
+def store(asked: argparse.Namespace, benchmark: str, text: str) -> None:
+    """Append the figures of a benchmark's tables to the history, where --store asks for it."""
+    if not asked.store:
+        return
+    where = machine(getattr(asked, "device", "cpu")).rpartition(", ")
+    told = {
+        "machine": where[0],
+        "date": where[2],
+        "commit": _commit(),
+        "command": " ".join(["python", *sys.argv]),
+    }
+    with HISTORY.open("a", encoding="utf-8") as stream:
+        for figure in figures(text):
+            line = {"benchmark": benchmark, "figure": figure.name, "value": figure.value, "unit": figure.unit, **told}
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _commit() -> str:
+    """What is checked out, with a plus where files differ from it."""
+    command = ["git", "-C", str(HISTORY.parent), "describe", "--always", "--exclude=*", "--dirty=+"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def files(data: Path, pair: str) -> tuple[list[str], list[str]]:

@@ -74,6 +74,7 @@ def main() -> None:
         f"{stood.late:.1f}",
     )
     common.keep(given.output, "explorer", asdict(stood), f"{common.headline()}\n\n{common.markdown(head, [row])}")
+    common.store(given, "explorer", common.markdown(head, [row]))
     sys.exit(1 if stood.errors else 0)
 
 

@@ -26,7 +26,7 @@ from calque.data.space import Space
 from calque.evaluate import score_translation
 from calque.runs.alignment import Alignment
 from calque.runs.family import Family
-from common import clustered, headline, keep, machine, markdown, parser
+from common import clustered, headline, keep, machine, markdown, parser, store
 
 LANGUAGES = "en", "es", "de", "it"
 HUB = "en"
@@ -43,6 +43,7 @@ def main() -> None:
         spaces, gold = _made(seed) if asked.made else _europarl(asked)
         runs.append(measure(spaces, gold, seed, asked.device))
         keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told(runs, asked.device))
+    store(asked, asked.name, told(runs, asked.device))
 
 
 def measure(spaces: Mapping[str, Space], gold: Mapping[str, Lexicon], seed: int, device: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from calque.runs.alignment import Alignment, Record
 from calque.runs.lookup import Lookup
 from calque.runs.streaming import VectorRows
 from calque.verdict import Verdict
-from common import CALQUE, Ended, blurred_files, command, copies, headline, keep, machine, markdown, parser
+from common import CALQUE, Ended, blurred_files, command, copies, headline, keep, machine, markdown, parser, store
 
 READERS = {
     "calque": "from calque.data.formats import read; read(path)",
@@ -73,6 +73,7 @@ def main() -> None:
         rows += approximate(place, asked.approximate, asked.dimension) if asked.approximate else []
     text = markdown(["what", "measured", "beside", "ratio", "asked"], rows)
     keep(asked.output, "large", {"machine": machine(asked.device), "rows": rows}, f"{headline(asked.device)}\n\n{text}")
+    store(asked, "large", text)
 
 
 def read_files(place: Path, words: int, dimension: int) -> list[list[str]]:

@@ -20,7 +20,7 @@ from calque.data.lexicon import read_lexicon
 from calque.evaluate import TranslationScore, score_translation
 from calque.recipes import find, run_seeds
 from calque.runs.alignment import Alignment
-from common import keep, machine, markdown, parser
+from common import keep, machine, markdown, parser, store
 
 PAIRS = ("es-en", "it-en", "zh-en")
 SUCCESS = 0.05
@@ -42,6 +42,7 @@ def main() -> None:
     where = f"{machine(asked.device)}, recipe {recipe.name}, {asked.seeds} seeds at once"
     head = ["pair", "succeeded", "forward nn / csls", "backward nn / csls", "aligned", "seconds, whole batch"]
     keep(asked.output, "paper", {"machine": where, "rows": rows}, f"{where}\n\n{markdown(head, rows)}")
+    store(asked, "paper", markdown(head, rows))
 
 
 def row(pair: str, data: Path, found: list[Alignment], seconds: float) -> list[str]:

@@ -30,7 +30,7 @@ from calque.data.space import Space
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings
 from calque.methods.default.contrast import ContrastSettings
 from calque.recipes import find, run
-from common import Ended, command, copies, files, headline, keep, machine, markdown, parser
+from common import Ended, command, copies, files, headline, keep, machine, markdown, parser, store
 
 WORDS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000)
 DIMENSIONS = (20, 50, 100, 300, 1000)
@@ -73,6 +73,7 @@ def main() -> None:
     )
     told = {"machine": machine(), "recipes": {name: _told(each) for name, each in recipes.items()}}
     keep(asked.output, "speed", {**told, "stages": stages, "words": growth, "dimensions": wide}, text)
+    store(asked, "speed", text)
     if not asked.no_plot:
         plot(growth, wide, asked.output / "speed.svg")
 

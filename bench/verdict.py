@@ -34,7 +34,7 @@ from calque.recipes import find
 from calque.recipes import run as align
 from calque.runs.alignment import Alignment
 from calque.verdict import Evidence, judge
-from common import clustered, copies, files, headline, keep, machine, markdown, parser
+from common import clustered, copies, files, headline, keep, machine, markdown, parser, store
 
 WE_Z = tuple(f"we-z:{pair}" for pair in ("es-en", "it-en", "zh-en"))
 USEFUL = 0.15
@@ -228,6 +228,7 @@ def main() -> None:
     runs = judged_again(asked.again) if asked.again else judge_all(jobs, asked)
     told = {"machine": machine(asked.device), "runs": runs}
     keep(asked.output, "verdict", told, f"{headline(asked.device)}\n\n{table(runs)}")
+    store(asked, "verdict", table(runs))
     if not asked.no_plot:
         plot(runs, asked.output / "verdict.svg")
 

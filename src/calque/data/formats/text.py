@@ -181,14 +181,14 @@ def _whole_numbers(
     for place in range(places):
         digit = letters[ends - 1 - place] - np.uint8(_ZERO)
         np.maximum(largest, digit, out=largest)
-        whole += digit * np.int32(10**place)
+        whole += np.multiply(digit, 10**place, dtype=np.int32)
     shortest = int(before_point.min())
     for place in range(int(before_point.max())):
         digit = letters[np.maximum(points - 1 - place, 0)] - np.uint8(_ZERO)
         if place >= shortest:
             digit = digit * (before_point > place)
         np.maximum(largest, digit, out=largest)
-        whole += digit * np.int32(10 ** (places + place))
+        whole += np.multiply(digit, 10 ** (places + place), dtype=np.int32)
     return whole if int(largest.max()) <= 9 else None
 
 
