@@ -210,10 +210,11 @@ class TestWatching:
         assert watching.time_left(Progress(3, 3, 0.0, 0)) == ""
 
     def test_the_board_on_a_terminal(self, data: Path, tmp_path: Path) -> None:
-        from calque.cli.reproduce import Reproduce
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bars
+
+        from calque.cli.reproduce import Reproduce
 
         command = Reproduce(table="lex-z", data=data, output=tmp_path / "out")
         console = Console(force_terminal=True, width=120, record=True, file=io.StringIO())
