@@ -6,6 +6,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean, stdev
 
 from calque.experiments.paper_tables import Block, Task
@@ -99,7 +100,7 @@ class Report:
         """What the runs are judged by."""
         return "translation" if self.plan.paper is None else self.plan.paper.table.task
 
-    @property
+    @cached_property
     def entrants(self) -> tuple[Entrant, ...]:
         """The rows of the table: all methods that were asked for, and others that have finished runs."""
         hidden = self.plan.hidden - {key.method for key in self.runs} if self.plan.hidden else frozenset()
