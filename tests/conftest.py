@@ -136,9 +136,9 @@ def recipe_file(tmp_path: Path) -> Callable[[str], Path]:
 def ray() -> Iterator[None]:
     """A Ray of our own with two cores, for all tests that need one; its workers find what jobs of the tests do."""
     pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
-    from calque.experiments.jobs.on_ray import connected
+    from calque.experiments.ray_backend import connected
 
-    paths = [str(Path(__file__).parent / "jobs"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(Path(__file__).parent / "experiments"), *filter(None, [os.environ.get("PYTHONPATH")])]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(paths))
         with connected("", 2, 1):

@@ -11,7 +11,7 @@ import torch
 import calque
 from calque.data.lexicon import Lexicon, read_lexicon
 from calque.evaluate import score_translation
-from calque.experiments.reproduce import split
+from calque.experiments.gold import split
 from calque.recipes import find, run
 
 DATA = Path(os.environ.get("CALQUE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -41,9 +41,9 @@ def lexicon() -> Lexicon:
 
 @pytest.mark.parametrize("name", AT_LEAST)
 def test_half_a_lexicon_teaches_the_other_half(name, spaces, lexicon):
-    halves = split(lexicon, seed=0)
-    alignment = run(find(name), *spaces, lexicon=halves.train, judged=False)
-    score = score_translation(alignment, halves.test, retrievals=("nn",), ks=(1,))
+    train, test = split(lexicon, seed=0)
+    alignment = run(find(name), *spaces, lexicon=train, judged=False)
+    score = score_translation(alignment, test, retrievals=("nn",), ks=(1,))
     assert 100 * score.forward["nn"].accuracy(1) >= AT_LEAST[name]
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from calque.cli import fetching
-from calque.experiments.sources import Patience
+from calque.cli import data as data_command
+from calque.experiments.sources.download import Patience
 from experiments.sources.publisher import Mishap, Page, Publisher, serving
 
 ONE, TWO, THREE = b"1 2\none 1 0\n" * 200, b"1 2\ntwo 0 1\n" * 300, b"1 2\nthree 1 1\n" * 100
@@ -25,7 +25,7 @@ ENTRY = "from calque.cli.main import entry; entry()"
 @pytest.fixture
 def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
     """A publisher of three files, whose mishaps need no waiting."""
-    monkeypatch.setattr(fetching, "PATIENCE", Patience(attempts=3, first_pause=0, timeout=5))
+    monkeypatch.setattr(data_command, "PATIENCE", Patience(attempts=3, first_pause=0, timeout=5))
     monkeypatch.setenv("no_proxy", "*")
     with serving() as made:
         made.pages |= {"/one.vec": Page(ONE), "/two.vec": Page(TWO), "/three.txt": Page(THREE)}
@@ -84,7 +84,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def states(result: Any) -> dict[str, str]:
-    return {each["path"]: each["state"] for each in result.json["files"]}
+    return {value["path"]: value["state"] for value in result.json["files"]}
 
 
 class TestListing:
@@ -105,11 +105,11 @@ class TestListing:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         lines = data().out.splitlines()
-        assert any(each.split()[:4] == ["damaged", "2.4", "kB", "vectors/one.vec"] for each in lines)
+        assert any(line.split()[:4] == ["damaged", "2.4", "kB", "vectors/one.vec"] for line in lines)
         assert any(
-            each.startswith("  substituted  about 3.5 kB  vectors/two.vec  by small/two.vec; ") for each in lines
+            line.startswith("  substituted  about 3.5 kB  vectors/two.vec  by small/two.vec; ") for line in lines
         )
-        assert any("words/three.txt  as words/three.tsv" in each for each in lines)
+        assert any("words/three.txt  as words/three.tsv" in line for line in lines)
         assert states(data("--json")) == {
             "vectors/one.vec": "damaged",
             "vectors/two.vec": "substituted",
@@ -120,7 +120,7 @@ class TestListing:
     def test_json_says_everything(self, data: Callable[..., Any], publisher: Publisher, folder: Path) -> None:
         told = data("a", "--json").json
         assert (told["data"], told["tables"]) == (str(folder), {"a": "Table A"})
-        assert [each["path"] for each in told["files"]] == ["vectors/one.vec", "words/three.txt"]
+        assert [table["path"] for table in told["files"]] == ["vectors/one.vec", "words/three.txt"]
         one = told["files"][0]
         assert (one["licence"], one["page"]) == ("CC BY 4.0", "http://publisher.example")
         assert (one["url"], one["size"], one["bytes"]) == (publisher.address("/one.vec"), len(ONE), None)
@@ -237,7 +237,7 @@ class TestFetching:
         result = data("a", "--fetch", "--json")
         assert result.code == 2
         assert states(result) == {"vectors/one.vec": "missing", "words/three.txt": "present"}
-        errors = {each["path"]: each["error"] for each in result.json["files"]}
+        errors = {value["path"]: value["error"] for value in result.json["files"]}
         assert "404" in errors["vectors/one.vec"]
         assert errors["words/three.txt"] is None
 
@@ -318,7 +318,7 @@ class TestProcess:
         seen = _drained(master)
         out, _ = process.communicate()
         assert process.returncode == 0
-        assert [each.split(b":")[0] for each in out.splitlines()] == [
+        assert [line.split(b":")[0] for line in out.splitlines()] == [
             b"fetched vectors/one.vec",
             b"fetched words/three.txt",
         ]

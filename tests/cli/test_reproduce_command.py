@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
-from calque.cli import reproducing, watching
+from calque.cli import watching
 from calque.errors import SpaceError
-from calque.experiments.reproduce import Began, Ended, Key, Making, Run, Score, Standing, reproduce
+from calque.experiments import driver, paper_plan
+from calque.experiments.events import Progress, RunEnded, RunStarted
+from calque.experiments.results import ExperimentKey, FinishedRun, Provenance, Score
 from calque.progress import Step
 
 HERE = Path(__file__).resolve()
@@ -29,7 +31,7 @@ def load_world() -> ModuleType:
     """The small world of the tests of the library."""
     if "world" in sys.modules:
         return sys.modules["world"]
-    spec = importlib.util.spec_from_file_location("world", HERE.parents[1] / "experiments" / "reproduce" / "world.py")
+    spec = importlib.util.spec_from_file_location("world", HERE.parents[1] / "experiments" / "world.py")
     assert spec
     assert spec.loader
     module = sys.modules["world"] = importlib.util.module_from_spec(spec)
@@ -52,7 +54,8 @@ def data(tmp_path: Path) -> Path:
 def solver(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What the command runs recipes by."""
     made = world.Solver()
-    monkeypatch.setattr(reproducing, "reproduce", functools.partial(reproduce, engine=made.engine()))
+    monkeypatch.setattr(driver, "run_plan", functools.partial(driver.run_plan, engine=made.engine()))
+    monkeypatch.setattr(paper_plan, "paper_plan", functools.partial(paper_plan.paper_plan, find=made.find))
     return made
 
 
@@ -200,29 +203,34 @@ class TestRefused:
 
 class TestWatching:
     def test_time_left_is_said_as_far_as_it_is_known(self) -> None:
-        assert watching.time_left(Standing(1, 3, 80.0, 0)) == "; about 80 s left"
-        assert watching.time_left(Standing(1, 3, 600.0, 1)) == "; at least 10 min left"
-        assert watching.time_left(Standing(1, 3, 9000.0, 0)) == "; about 2.5 h left"
-        assert watching.time_left(Standing(1, 3, 0.0, 2)) == ""
-        assert watching.time_left(Standing(3, 3, 0.0, 0)) == ""
+        assert watching.time_left(Progress(1, 3, 80.0, 0)) == "; about 80 s left"
+        assert watching.time_left(Progress(1, 3, 600.0, 1)) == "; at least 10 min left"
+        assert watching.time_left(Progress(1, 3, 9000.0, 0)) == "; about 2.5 h left"
+        assert watching.time_left(Progress(1, 3, 0.0, 2)) == ""
+        assert watching.time_left(Progress(3, 3, 0.0, 0)) == ""
 
     def test_the_board_on_a_terminal(self, data: Path, tmp_path: Path) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bars
 
-        from calque.cli.commands.many import Reproduce
+        from calque.cli.reproduce import Reproduce
 
         command = Reproduce(table="lex-z", data=data, output=tmp_path / "out")
         console = Console(force_terminal=True, width=120, record=True, file=io.StringIO())
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
-        with Progress(*columns, console=console, auto_refresh=False) as progress:
-            board = watching.Board(command, progress)
-            board.hear(Began("paper", "es-en", (0, 1), Standing(3, 8, 120.0, 0)))
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+        with Bars(*columns, console=console, auto_refresh=False) as bars:
+            board = watching.Board(command, bars, "lex-z")
+            board.hear(RunStarted("paper", "es-en", (0, 1), Progress(3, 8, 120.0, 0)))
             board.listen(Step("search", 4, 16))
-            told = [(task.description, task.completed, task.total, task.fields["told"]) for task in progress.tasks]
-            key = Key("we-z", "muse", "es-en", "paper", 0)
-            board.hear(Ended(Run(key, Score(errors={"run": "diverged"}), Making("", {})), Standing(4, 8, 0.0, 0)))
-            progress.refresh()
+            told = [(task.description, task.completed, task.total, task.fields["text"]) for task in bars.tasks]
+            key = ExperimentKey("es-en", "paper", 0, "we-z", "muse")
+            board.hear(
+                RunEnded(
+                    FinishedRun(key, Score(errors={"run": "diverged"}), Provenance("", {})), Progress(4, 8, 0.0, 0)
+                )
+            )
+            bars.refresh()
         assert told == [
             ("lex-z", 3, 8, "3 of 8; about 2 min left"),
             ("paper es-en seeds 0, 1", 4, 16, "searching 4 of 16"),
@@ -235,9 +243,8 @@ import functools, importlib.util, sys, time
 spec = importlib.util.spec_from_file_location("world", sys.argv[1])
 world = sys.modules["world"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(world)
-from calque.cli import reproducing
 from calque.cli.main import main
-from calque.experiments.reproduce import reproduce
+from calque.experiments import driver, paper_plan
 
 class Slow(world.Solver):
     def run(self, recipe, *rest, stopped, **options):
@@ -246,7 +253,8 @@ class Slow(world.Solver):
             time.sleep(0.01)
         return super().run(recipe, *rest, **options)
 
-reproducing.reproduce = functools.partial(reproduce, engine=Slow().engine())
+driver.run_plan = functools.partial(driver.run_plan, engine=Slow().engine())
+paper_plan.paper_plan = functools.partial(paper_plan.paper_plan, find=Slow().find)
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -258,7 +266,7 @@ def test_ctrl_c_drops_the_run_at_hand_and_writes_what_is_finished(
     chosen = ["--methods", "default,paper", "--pairs", "es-en", "--seeds", "1"]
     asked = ["reproduce", "lex-z", "--data", str(data), "-o", str(tmp_path / "out"), *chosen]
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(HERE.parents[1] / "experiments" / "reproduce" / "world.py"), *asked],
+        [sys.executable, "-c", SLOW, str(HERE.parents[1] / "experiments" / "world.py"), *asked],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

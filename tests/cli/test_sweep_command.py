@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import importlib.util
 import io
 import json
@@ -12,17 +13,19 @@ from typing import Any
 
 import pytest
 
-from calque.cli import sweeping, watching
-from calque.cli.commands.many import Sweep
-from calque.experiments.jobs import Began, Broke, Ended, Making, Note, Run, Score, Standing, backends
-from calque.experiments.sweep import Key, running
+from calque.cli import sweep as sweep_command
+from calque.cli import watching
+from calque.experiments import backends, driver
+from calque.experiments.events import Note, Progress, RunBroken, RunEnded, RunStarted
+from calque.experiments.results import ExperimentKey, FinishedRun, Provenance, Score
+from calque.experiments.worker import Engine
 
 
 def load_small() -> ModuleType:
     """The small languages of the tests of the library."""
     if "small" in sys.modules:
         return sys.modules["small"]
-    place = Path(__file__).resolve().parents[1] / "experiments" / "sweep" / "small.py"
+    place = Path(__file__).resolve().parents[1] / "experiments" / "small.py"
     spec = importlib.util.spec_from_file_location("small", place)
     assert spec
     assert spec.loader
@@ -98,7 +101,7 @@ class TestTable:
     def test_of_a_long_table_the_first_rows_are_shown_and_the_files_have_all(
         self, sweep: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sweeping, "MOST", 3)
+        monkeypatch.setattr(sweep_command, "MOST_ROWS", 3)
         lines = sweep().out.splitlines()
         assert [line.split()[0] for line in lines[1:4]] == ["es-en", "en-es", "es-de"]
         assert lines[4] == "and 1 more rows"
@@ -122,10 +125,10 @@ class TestExitCodes:
         assert "de.vec" in result.out
 
     def test_a_bug_of_ours_is_one(self, sweep: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(*_: object) -> None:
+        def broken(*_: object, **__: object) -> Any:
             raise TypeError("of ours")
 
-        monkeypatch.setattr(running, "_align", broken)
+        monkeypatch.setattr(driver, "run_plan", functools.partial(driver.run_plan, engine=Engine(run=broken)))
         result = sweep()
         assert result.code == 1
         assert "xing2015 es-en seed 0 broke off and is tried again the next time (TypeError: of ours)" in result.err
@@ -189,30 +192,35 @@ class TestRefused:
 
 def test_the_board_says_how_many_run_beside_each_other(tmp_path: Path) -> None:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
 
-    command = Sweep(plan=tmp_path / "plan.toml", output=tmp_path / "out")
+    command = sweep_command.Sweep(plan=tmp_path / "plan.toml", output=tmp_path / "out")
     console = Console(force_terminal=True, width=140, record=True, file=io.StringIO())
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
-    with Progress(*columns, console=console, auto_refresh=False) as progress:
-        board = watching.Board(command, progress, "csls")
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+    with Bars(*columns, console=console, auto_refresh=False) as bars:
+        board = watching.Board(command, bars, "plan.toml", "csls")
 
         def described() -> str:
-            return str(progress.tasks[1].description)
+            return str(bars.tasks[1].description)
 
         for seed in range(3):
-            board.hear(Began("default", "es-en", (seed,), Standing(0, 4, 0.0, 4)))
+            board.hear(RunStarted("default", "es-en", (seed,), Progress(0, 4, 0.0, 4)))
         assert described() == "default es-en seed 2 and 2 more"
-        board.hear(Broke(Key("es-en", "default", 1), RuntimeError("its worker died"), again=2))
-        board.hear(Ended(Run(Key("es-en", "default", 0), Score(), Making("", {}, "aligned")), Standing(1, 4, 90.0, 0)))
+        board.hear(RunBroken(ExperimentKey("es-en", "default", 1), RuntimeError("its worker died"), again=2))
+        board.hear(
+            RunEnded(
+                FinishedRun(ExperimentKey("es-en", "default", 0), Score(), Provenance("", {}, "aligned")),
+                Progress(1, 4, 90.0, 0),
+            )
+        )
         board.hear(Note("a note"))
-        board.hear(Began("default", "es-en", (3,), Standing(1, 4, 90.0, 0)))
+        board.hear(RunStarted("default", "es-en", (3,), Progress(1, 4, 90.0, 0)))
         assert described() == "default es-en seed 3 and 1 more"
-        assert (progress.tasks[0].description, progress.tasks[0].fields["told"]) == (
+        assert (bars.tasks[0].description, bars.tasks[0].fields["text"]) == (
             "plan.toml",
             "1 of 4; about 2 min left",
         )
     told = console.export_text()
     assert "default es-en seed 1 broke off and is tried again, 2 times at most (RuntimeError: its worker died)" in told
     assert "1 of 4: default es-en seed 0: aligned, 0.0 s; about 2 min left" in told
-    assert board.broken == 0

@@ -30,7 +30,7 @@ from blocks import Block, Turn, blocks, commands, turns, unlike
 from safetensors import safe_open
 
 from calque.cli.main import COMMANDS, main
-from calque.experiments.sweep.reading import read_plan
+from calque.experiments.plan_file import read_plan
 from calque.recipes import find
 
 ROOT = promised_files.ROOT

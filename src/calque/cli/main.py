@@ -16,15 +16,17 @@ from tyro.conf import subcommand
 from calque import __version__
 from calque.cli.align import Align
 from calque.cli.align_many import AlignMany
-from calque.cli.commands.many import Data, Reproduce, Sweep
 from calque.cli.common import BUG, DONE, INTERRUPTED, WRONG_INPUT
 from calque.cli.convert import Convert, Inspect
+from calque.cli.data import Data
 from calque.cli.demo import Demo
 from calque.cli.evaluate import Evaluate, Similarity
 from calque.cli.explore import Explore
 from calque.cli.export import Export, MakeLexicon
 from calque.cli.plot import Plot
 from calque.cli.recipes import Recipes
+from calque.cli.reproduce import Reproduce
+from calque.cli.sweep import Sweep
 from calque.cli.translate import Translate
 from calque.errors import CalqueError
 

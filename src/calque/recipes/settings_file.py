@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from calque.data.toml_reader import into, read_toml
 from calque.errors import SettingsError
 from calque.recipes.registry import RECIPES, Recipe
-from calque.recipes.toml_reader import into, read_toml
 
 
 @dataclass(frozen=True)

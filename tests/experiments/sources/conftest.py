@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from calque.experiments.sources import Errand, File, Outcome, Patience, Source, fetch
+from calque.experiments.sources.catalogue import DataFile, Source
+from calque.experiments.sources.download import Patience
+from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch
 from experiments.sources.publisher import Publisher, serving
 
 SOURCE = Source("some vectors", "http://publisher.example/page", "MIT", "ask the author")
@@ -33,16 +35,16 @@ def pauses() -> list[float]:
     return []
 
 
-def file_of(url: str, path: str = "vectors/some.vec", **known: Any) -> File:
-    return File(path, ("lex-z",), SOURCE, "MIT", url, **known)
+def file_of(url: str, path: str = "vectors/some.vec", **known: Any) -> DataFile:
+    return DataFile(path, ("lex-z",), "MIT", url, source=SOURCE, **known)
 
 
 @pytest.fixture
-def get(folder: Path, pauses: list[float]) -> Callable[..., Outcome]:
+def get(folder: Path, pauses: list[float]) -> Callable[..., DownloadResult]:
     """Fetch one file into the folder, without waiting."""
 
-    def run(url: str, path: str = "vectors/some.vec", attempts: int = 5, **known: Any) -> Outcome:
-        errand = Errand(folder, Patience(attempts=attempts, timeout=5.0, block=1000), pause=pauses.append)
+    def run(url: str, path: str = "vectors/some.vec", attempts: int = 5, **known: Any) -> DownloadResult:
+        errand = FetchOptions(folder, Patience(attempts=attempts, timeout=5.0, block=1000), pause=pauses.append)
         (outcome,) = fetch([file_of(url, path, **known)], errand)
         return outcome
 
@@ -51,5 +53,5 @@ def get(folder: Path, pauses: list[float]) -> Callable[..., Outcome]:
 
 def names(folder: Path) -> set[str]:
     """Everything that is left in a folder, without what calque writes down itself."""
-    found = {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     return found - {".calque-data.lock", "SHA256SUMS"}

@@ -79,7 +79,9 @@ class Publisher:
 
     def starts(self) -> list[int]:
         """Where each request wanted to begin."""
-        return [int(each.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-")) for each in self.asked]
+        return [
+            int(request.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-")) for request in self.asked
+        ]
 
 
 @contextmanager

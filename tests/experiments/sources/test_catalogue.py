@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calque.experiments.sources import Catalogue, DataError, amount, read_catalogue, survey
+from calque.experiments.sources.catalogue import Catalogue, DataError, read_catalogue
+from calque.experiments.sources.state import amount, survey
 
 DATA = Path(os.environ.get("CALQUE_DATA", "../shared/data"))
 
@@ -19,7 +20,7 @@ def shipped() -> Catalogue:
 
 
 def paths(catalogue: Catalogue, table: str, only: str = "") -> set[str]:
-    return {each.path for each in catalogue.needed(table, only)}
+    return {file.path for file in catalogue.needed(table, only)}
 
 
 class TestShipped:
@@ -38,30 +39,32 @@ class TestShipped:
 
     def test_lex_c_needs_nine_languages_and_both_directions(self, shipped: Catalogue) -> None:
         others = ("de", "es", "fr", "it", "bg", "ca", "sv", "lv")
-        vectors = {f"fasttext/wiki.{each}.vec" for each in ("en", *others)}
+        vectors = {f"fasttext/wiki.{other}.vec" for other in ("en", *others)}
         directions = [each for language in others for each in (f"{language}-en", f"en-{language}")]
-        lexicons = {f"lexicons/muse/{each}.{part}.txt" for each in directions for part in ("0-5000", "5000-6500")}
+        lexicons = {
+            f"lexicons/muse/{direction}.{part}.txt" for direction in directions for part in ("0-5000", "5000-6500")
+        }
         assert paths(shipped, "lex-c") == vectors | lexicons
 
     def test_similarity_needs_vectors_training_words_and_judgements(self, shipped: Catalogue) -> None:
         others = ("de", "es", "fa", "it")
-        vectors = {f"fasttext/wiki.{each}.vec" for each in ("en", *others)}
-        lexicons = {f"lexicons/muse/{each}-en.0-5000.txt" for each in others}
-        judged = {f"similarity/semeval17/en-{each}-SEMEVAL17.txt" for each in others}
+        vectors = {f"fasttext/wiki.{other}.vec" for other in ("en", *others)}
+        lexicons = {f"lexicons/muse/{other}-en.0-5000.txt" for other in others}
+        judged = {f"similarity/semeval17/en-{other}-SEMEVAL17.txt" for other in others}
         assert paths(shipped, "similarity") == vectors | lexicons | judged
 
     def test_ablation_needs_what_lex_z_needs(self, shipped: Catalogue) -> None:
         assert paths(shipped, "ablation") == paths(shipped, "lex-z")
 
     def test_every_file_has_a_size_a_licence_and_a_way_to_it(self, shipped: Catalogue) -> None:
-        for each in shipped.files:
-            assert each.size or each.about
-            assert each.licence
-            assert each.source.page.startswith(("http://", "https://"))
-            assert bool(each.url) != bool(each.source.by_hand)
+        for file in shipped.files:
+            assert file.size or file.about
+            assert file.licence
+            assert file.source.page.startswith(("http://", "https://"))
+            assert bool(file.url) != bool(file.source.by_hand)
 
     def test_publishers_addresses(self, shipped: Catalogue) -> None:
-        addresses = {each.path: each.url for each in shipped.files}
+        addresses = {file.path: file.url for file in shipped.files}
         vectors, lexicons = (
             "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki",
             "https://dl.fbaipublicfiles.com/arrival",
@@ -71,12 +74,12 @@ class TestShipped:
         assert addresses["lexicons/muse/es-en.tsv"] == f"{lexicons}/dictionaries/es-en.txt"
 
     def test_europarl_serves_where_it_covers_a_language(self, shipped: Catalogue) -> None:
-        substitutes = {each.path: each.substitute for each in shipped.files if each.substitute}
+        substitutes = {file.path: file.substitute for file in shipped.files if file.substitute}
         languages = ("en", "de", "es", "it")
-        assert substitutes == {f"fasttext/wiki.{each}.vec": f"europarl/{each}.vec.gz" for each in languages}
+        assert substitutes == {f"fasttext/wiki.{language}.vec": f"europarl/{language}.vec.gz" for language in languages}
 
     def test_what_is_not_to_be_had_is_said(self, shipped: Catalogue) -> None:
-        assert [each.name for each in shipped.never("lex-z")] == ["the LEX-Z lexicons", "we-z/tr-en/word2vec.en"]
+        assert [absent.name for absent in shipped.never("lex-z")] == ["the LEX-Z lexicons", "we-z/tr-en/word2vec.en"]
         assert shipped.never("lex-c") == ()
 
     def test_only(self, shipped: Catalogue) -> None:
@@ -90,12 +93,12 @@ class TestShipped:
 
     @pytest.mark.skipif(not (DATA / "we-z").is_dir(), reason=f"the paper's data is not at {DATA}")
     def test_it_agrees_with_the_data_that_is_here(self, shipped: Catalogue) -> None:
-        states = {each.file.path: each for each in survey(shipped.needed("lex-z"), DATA)}
-        assert {each.state for each in states.values()} == {"present"}
-        for each in states.values():
-            assert each.size is not None
-            assert each.file.about is not None
-            assert 1 / 2 < each.size / each.file.about < 2
+        states = {state.file.path: state for state in survey(shipped.needed("lex-z"), DATA)}
+        assert {value.state for value in states.values()} == {"present"}
+        for value in states.values():
+            assert value.size is not None
+            assert value.file.about is not None
+            assert 1 / 2 < value.size / value.file.about < 2
 
 
 SMALL = """
@@ -178,20 +181,20 @@ class TestReading:
     @pytest.mark.parametrize(
         ("old", "new", "told"),
         [
-            ("title", "titel", "a source has an unknown key 'titel'; there are: title, page"),
-            ('licence = "MIT"\n', "", "a source has no 'licence'"),
-            ('licence = "MIT"', "licence = 3", "a source has licence = 3; expected str"),
-            ('[{ path = "some/a.vec" }]', '"some/a.vec"', "expected list"),
-            ('{ path = "some/a.vec" }', '"some/a.vec"', "a file is 'some/a.vec'; expected a table"),
-            ('{ path = "some/a.vec" }', '{ path = "a", size = "big" }', "a file has size = 'big'; expected int"),
-            ('{ path = "some/a.vec" }', '{ path = "a", size = true }', "a file has size = True; expected int"),
+            ("title", "titel", "sources has no 'titel'; there are: title, page"),
+            ('licence = "MIT"\n', "", "sources has no 'licence', which must be there"),
+            ('licence = "MIT"', "licence = 3", "sources.licence is 3; expected str"),
+            ('[{ path = "some/a.vec" }]', '"some/a.vec"', "sources.files is 'some/a.vec'; expected"),
+            ('{ path = "some/a.vec" }', '"some/a.vec"', "sources.files is 'some/a.vec'; expected a table"),
+            ('{ path = "some/a.vec" }', '{ path = "a", size = "big" }', "sources.files.size is 'big'; expected int"),
+            ('{ path = "some/a.vec" }', '{ path = "a", size = true }', "sources.files.size is True; expected int"),
             ('{ path = "some/a.vec" }', '{ path = "a", sha256 = "abc" }', "expected 64 hexadecimal digits"),
             ('{ path = "some/a.vec" }', '{ path = "a", archive = "b" }', "'archive' and 'columns' go together"),
             ('{ path = "some/a.vec" }', '{ path = "a" }, { path = "a" }', "'a' is there twice"),
             ('{ path = "some/a.vec" }', "", "names no file"),
             ('tables = ["one"]', 'tables = ["two"]', "'some/a.vec' is for 'two'; there are: one"),
             ('tables = ["one"]', "tables = []", "'some/a.vec' is for no table"),
-            ('tables = ["one"]', "tables = [[]]", "is for []"),
+            ('tables = ["one"]', "tables = [[]]", "sources.tables is []; expected str"),
             ('base = "https://a.example/files/"\n', "", "has no address"),
             ("[tables]", "[tables", "cannot be read as TOML"),
         ],

@@ -1,4 +1,4 @@
-"""One answer from one address, by HTTP or HTTPS and nothing else; proxies as the environment names them."""
+"""One response from one address, by HTTP or HTTPS and nothing else; proxies as the environment names them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from urllib import request
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from calque.experiments.sources.catalogue import check_address
-from calque.experiments.sources.errors import DataError
+from calque.experiments.sources.catalogue import DataError, check_address
 
 OK, PARTIAL, NOT_SATISFIABLE = 200, 206, 416
-PASSING = (408, 425, 429, 500, 502, 503, 504)
-"""Answers of a server that may do better in a moment."""
+TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
+"""Status codes of a server that may do better in a moment."""
 
 
-class LostError(Exception):
+class ConnectionLostError(Exception):
     """The connection was not made or did not last: worth another try."""
 
 
-class UnreachableError(LostError):
-    """Not even a connection."""
+class UnreachableError(ConnectionLostError):
+    """There was not even a connection."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a server said before it sends the content."""
+class HttpResponse:
+    """What a server says before it sends the content."""
 
     status: int
     headers: Mapping[str, str]
@@ -38,8 +37,8 @@ class Answer:
     @property
     def length(self) -> int | None:
         """How many bytes it promises to send."""
-        told = self.headers.get("Content-Length", "")
-        return int(told) if told.isdecimal() else None
+        length = self.headers.get("Content-Length", "")
+        return int(length) if length.isdecimal() else None
 
     @property
     def chunked(self) -> bool:
@@ -53,14 +52,14 @@ class Answer:
         return tag if tag and not tag.startswith("W/") else self.headers.get("Last-Modified", "")
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes, and those at once that are there: a lost connection must not take any along."""
+        """At most so many bytes, at once what has arrived: a connection that is lost later must not take it away."""
         try:
             return cast("bytes", self.stream.read1(size))
         except (OSError, http.client.HTTPException) as error:
-            raise LostError(f"the connection was lost ({_in_words(error)})") from error
+            raise ConnectionLostError(f"the connection was lost ({_in_words(error)})") from error
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self.stream.close()
 
 
@@ -83,12 +82,17 @@ def check_redirect(url: str, other: str) -> None:
     check_address(other)
 
 
-def ask(url: str, headers: Mapping[str, str], timeout: float) -> Answer:
-    """Ask for an address; DataError where it says no, LostError where another try may help."""
+def ask(url: str, headers: Mapping[str, str], timeout: float) -> HttpResponse:
+    """Ask for an address; DataError if the server refuses, ConnectionLostError if another try may help."""
     check_address(url)
-    asked = request.Request(url, headers={"User-Agent": "calque", "Accept-Encoding": "identity", **headers})
+    # The usual opener would open file: and ftp: too.
+    opener = request.OpenerDirector()
+    handlers = (request.ProxyHandler, request.HTTPHandler, request.HTTPSHandler, request.HTTPDefaultErrorHandler)
+    for handler in (*handlers, _WebOnly, request.HTTPErrorProcessor, request.UnknownHandler):
+        opener.add_handler(handler())
+    question = request.Request(url, headers={"User-Agent": "calque", "Accept-Encoding": "identity", **headers})
     try:
-        stream = _opener().open(asked, timeout=timeout)
+        stream = opener.open(question, timeout=timeout)
     except HTTPError as error:
         return _refusal(url, error)
     except URLError as error:
@@ -97,41 +101,29 @@ def ask(url: str, headers: Mapping[str, str], timeout: float) -> Answer:
             raise DataError(f"{url}: its certificate is not trusted ({message}); fetch it by hand") from error
         raise UnreachableError(f"{urlsplit(url).netloc} cannot be reached ({_in_words(error.reason)})") from error
     except (OSError, http.client.HTTPException) as error:
-        raise LostError(f"the connection was lost ({_in_words(error)})") from error
-    return _accepted(url, Answer(stream.status, stream.headers, stream))
+        raise ConnectionLostError(f"the connection was lost ({_in_words(error)})") from error
+    response = HttpResponse(stream.status, stream.headers, stream)
+    kind = response.headers.get("Content-Type", "").split(";")[0].strip().lower()
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if response.status in (OK, PARTIAL) and kind != "text/html" and encoding == "identity":
+        return response
+    response.close()
+    wrong = f"status {response.status}" if response.status not in (OK, PARTIAL) else "a web page"
+    wrong = wrong if encoding == "identity" else f"content in the encoding {encoding!r}"
+    raise DataError(f"{url}: the server sent {wrong} instead of the file; look on its publisher's page")
 
 
-def _refusal(url: str, error: HTTPError) -> Answer:
+def _refusal(url: str, error: HTTPError) -> HttpResponse:
     """416 is for the caller to understand; the rest is a reason to stop, or to try again."""
     error.close()
-    said = f"the server answered {error.code} {_in_words(error.reason)}"
+    message = f"the server answered {error.code} {_in_words(error.reason)}"
     if error.code == NOT_SATISFIABLE:
-        return Answer(error.code, dict(error.headers.items()), error)
-    if error.code in PASSING:
-        raise LostError(said)
-    raise DataError(f"{url}: {said}; look on its publisher's page whether it has moved") from None
-
-
-def _accepted(url: str, answer: Answer) -> Answer:
-    kind = answer.headers.get("Content-Type", "").split(";")[0].strip().lower()
-    encoding = answer.headers.get("Content-Encoding", "identity")
-    if answer.status in (OK, PARTIAL) and kind != "text/html" and encoding == "identity":
-        return answer
-    answer.close()
-    found = f"status {answer.status}" if answer.status not in (OK, PARTIAL) else "a web page"
-    found = found if encoding == "identity" else f"content in the encoding {encoding!r}"
-    raise DataError(f"{url}: the server sent {found} instead of the file; look on its publisher's page")
-
-
-def _opener() -> request.OpenerDirector:
-    """Only what speaks HTTP: the usual one would open file: and ftp: too."""
-    opener = request.OpenerDirector()
-    handlers = (request.ProxyHandler, request.HTTPHandler, request.HTTPSHandler, request.HTTPDefaultErrorHandler)
-    for handler in (*handlers, _WebOnly, request.HTTPErrorProcessor, request.UnknownHandler):
-        opener.add_handler(handler())
-    return opener
+        return HttpResponse(error.code, dict(error.headers.items()), error)
+    if error.code in TEMPORARY:
+        raise ConnectionLostError(message)
+    raise DataError(f"{url}: {message}; look on its publisher's page whether it has moved") from None
 
 
 def _in_words(error: object) -> str:
-    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return " ".join(str(told).split())[:160]
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(text).split())[:160]
