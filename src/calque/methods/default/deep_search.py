@@ -36,7 +36,7 @@ AGREE = 0.3
 for two words in five, agree on 40 % of them; maps that mean nothing agree on 1 %."""
 MEASURED = 4000
 """On how many of the most frequent words the trust in a map is measured, alike for all."""
-LEAST_SPREAD = 0.015
+LEAST_SPREAD = 0.01
 """The crowd's trust is taken to vary by this share at least: a handful of starts may be alike by accident."""
 MOST_CLIMBS = 3
 """No start climbs more often than this."""

@@ -38,6 +38,8 @@ FEW = 12
 ATTEMPTS = 4
 """How many attempts so few pairs make."""
 FOLDS = 2
+JUDGED_WORDS = 8000
+"""The maps that judge the pairs learn from the dictionary of so many words of each side."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def cross_validated(
     generator = torch.Generator().manual_seed((seed * 1_000_003 + 613) % 2**63)
     words, word_of_pair = hints.source.unique(return_inverse=True)
     fold = (torch.randperm(len(words), generator=generator) % FOLDS)[word_of_pair]
-    short = replace(settings, rounds=3, fewest=1, words=min(settings.words, 8000))
+    short = replace(settings, rounds=2, fewest=1, words=min(settings.words, JUDGED_WORDS))
     ranks, suggestions, right = (
         torch.ones(len(hints)),
         torch.zeros(len(hints), dtype=torch.long),
@@ -169,7 +171,7 @@ def cross_validated(
         learned = refine(source, target, maps, short, known=known, stopped=stopped)
         there = [side.apply(vectors) for side, vectors in zip(learned.there, (source, target), strict=True)]
         csls = find("csls")
-        penalty = csls.penalty(there[0], there[1])
+        penalty = csls.penalty(there[0][:JUDGED_WORDS], there[1])
         asked, wanted = hints.source[held], hints.target[held]
         queries = there[0][asked.to(source.device)]
         best = neighbours(queries, there[1], 1, csls, penalty)
