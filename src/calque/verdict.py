@@ -159,5 +159,5 @@ def _advice(evidence: Evidence) -> str:
     if evidence.interrupted:
         return "to let it finish"
     more = f"more words ({evidence.words} in the smaller vocabulary)" if evidence.words < 2000 else "more text"
-    pairs = "a few known pairs (--recipe artetxe2017 --lexicon FILE)" if evidence.kept is None else "more word pairs"
+    pairs = "a few known pairs (--lexicon FILE)" if evidence.kept is None else "more word pairs"
     return f"{more}, vectors trained on more similar texts, word frequencies, another seed, or {pairs}"

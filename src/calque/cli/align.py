@@ -8,7 +8,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
@@ -38,7 +38,11 @@ class Align(Reads):
     recipe: str = "default"
     """A name from 'calque recipes', or the path of a .toml file."""
     lexicon: File = None
-    """Word pairs, for recipes that learn from them. The default recipe does not."""
+    """Word pairs that are known. The default recipe needs none, and makes use of any: twenty already help."""
+    identical: Literal["auto", "yes", "no"] = "auto"
+    """Whether words that both files spell alike may start the search; auto: where there are fifty of them."""
+    effort: Literal["quick", "normal", "thorough"] = "normal"
+    """How long the search looks before it gives up: seconds, a minute or two, ten minutes on two cores."""
     seed: int = 0
     """The same seed on the same device gives the same maps."""
     limit: Number = None
@@ -62,10 +66,10 @@ class Align(Reads):
         check_files_exist(self.source, self.target, self.source_counts, self.target_counts)
         if self.watch:
             from calque.cli.explore import explore_live_run, serve_live_run
-        from calque.recipes import find, forget
+        from calque.recipes import find, forget, searching
         from calque.recipes import run as run_recipe
 
-        recipe = find(self.recipe)
+        recipe = searching(find(self.recipe), self.identical, self.effort)
         lexicon = lexicon_to_learn_from(self, recipe)
         began = time.monotonic()
         source = read_space(self, self.source, self.source_counts)

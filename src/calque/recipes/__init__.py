@@ -3,7 +3,7 @@
 from calque.data.toml_reader import into, read_toml
 from calque.recipes.checkpoint import forget
 from calque.recipes.many import check_names, run_many
-from calque.recipes.registry import METHODS, RECIPES, MethodEntry, Recipe, Supervision
+from calque.recipes.registry import METHODS, RECIPES, MethodEntry, Recipe, Supervision, searching
 from calque.recipes.running import choose_device, run, run_seeds
 from calque.recipes.settings_file import find, read_recipe, to_toml
 
@@ -23,5 +23,6 @@ __all__ = [
     "run",
     "run_many",
     "run_seeds",
+    "searching",
     "to_toml",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from calque.errors import SettingsError
@@ -23,7 +23,7 @@ from calque.methods.baselines.known_pairs import (
 )
 from calque.methods.baselines.self_learning import Artetxe2017Settings, Artetxe2018Settings, artetxe2017, artetxe2018
 from calque.methods.baselines.zhang2017 import Zhang2017Settings, zhang2017
-from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
+from calque.methods.default.coarse_to_fine import CoarseToFineSettings, Identical, coarse_to_fine
 from calque.methods.paper.method import PaperSettings, paper, paper_together
 from calque.methods.task import Method, Outcome, Task
 
@@ -164,3 +164,19 @@ RECIPES = {
     for name, summary, published in _PUBLISHED
 }
 """Every recipe by name."""
+
+EFFORTS = {"quick": 0, "normal": 1, "thorough": 5}
+"""How many times as long the deep search looks as its settings say."""
+
+
+def searching(recipe: Recipe, identical: Identical = "auto", effort: str = "normal") -> Recipe:
+    """The recipe with another search: with or without words spelled alike, and for how long."""
+    if effort not in EFFORTS:
+        raise SettingsError(f"effort is {effort!r}; expected one of: {', '.join(EFFORTS)}")
+    if not isinstance(recipe.settings, CoarseToFineSettings):
+        if (identical, effort) != ("auto", "normal"):
+            raise SettingsError(f"the recipe {recipe.name!r} has no search; leave out --identical and --effort")
+        return recipe
+    rounds = recipe.settings.deep.rounds * EFFORTS[effort]
+    settings = replace(recipe.settings, deep=replace(recipe.settings.deep, rounds=rounds))
+    return replace(recipe, settings=settings if identical == "auto" else replace(settings, identical=identical))

@@ -67,6 +67,8 @@ def run(
             verdict = verdict_on(task, outcome)
         else:
             verdict = Verdict("doubtful", ("nobody asked for evidence",), {})
+        if outcome.hints is not None and lexicon is not None:
+            verdict = with_hints(verdict, outcome.hints, lexicon, task)
         return _alignment(recipe, task, replace(outcome, notes=(*outcome.notes, *notes)), verdict, clock, inputs)
 
 
@@ -149,6 +151,30 @@ def verdict_on(task: Task, outcome: Outcome) -> Verdict:
     if outcome.evidence is not None:
         return judge(outcome.evidence)
     return judge(referee(task, outcome.source, outcome.target))
+
+
+MOST_DOUBTED = 1000
+"""So many pairs that the maps disagree with are written down."""
+
+
+def with_hints(verdict: Verdict, hints: Mapping[str, Any], lexicon: Lexicon, task: Task) -> Verdict:
+    """The verdict, with what is known of the given pairs from maps that were learned without them."""
+    given = sum(len(translations) for translations in lexicon.answers.values())
+    asked, (low, high) = hints["asked"], hints["interval"]
+    source, target = task.source.words, task.target.words
+    doubted = [[source[row], target[column], target[other]] for row, column, other in hints["rows"][:MOST_DOUBTED]]
+    reasons = [
+        f"{hints['used']} of {given} known pairs were used; the others have a word that is not in the vocabularies",
+        f"maps that were not told a pair translate {100 * hints['accuracy']:.0f} % of the {asked} known words rightly "
+        f"({100 * low:.0f} to {100 * high:.0f} % with 95 % confidence)",
+    ]
+    if doubted:
+        reasons.append(
+            f"{hints['disagree']} of the pairs look wrong, such as {doubted[0][0]!r} and {doubted[0][1]!r} "
+            f"(calque would say {doubted[0][2]!r})"
+        )
+    evidence = {name: value for name, value in hints.items() if name != "rows"} | {"given": given, "doubted": doubted}
+    return Verdict(verdict.label, (*verdict.reasons, *reasons), {**verdict.evidence, "hints": evidence})
 
 
 def _alignment(

@@ -9,8 +9,9 @@ sides, and `contrast` tells translations from their rivals.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
+import torch
 from torch import Tensor
 
 from calque.data.preprocess import check_steps, unit
@@ -19,10 +20,10 @@ from calque.linear.closed_forms import TwoWay, nearest_orthogonal, principal
 from calque.linear.maps import LinearMap
 from calque.linear.side import Milestone
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate
-from calque.methods.default.climb import dictionary
+from calque.methods.default.climb import ClimbSettings, climb, dictionary
 from calque.methods.default.contrast import ContrastSettings, contrast
 from calque.methods.default.correspondence import Candidates
-from calque.methods.default.deep_search import DeepSearchSettings, Leading, deep_search
+from calque.methods.default.deep_search import Attempt, DeepSearchSettings, Leading, deep_search
 from calque.methods.default.hints import (
     SHARED_ENOUGH,
     Hints,
@@ -40,9 +41,12 @@ from calque.retrieval.exact import Pairs
 from calque.verdict import Evidence
 
 EARLY_WORDS = 5000
-"""The first rounds of the refinement look at so many words of each side: one pass over all takes sixteen times as long."""
+"""The first rounds of the refinement look at so many words of each side: all 20,000 take sixteen times as long."""
 CANDIDATES = 40
 """Then the nearest words are sought among so many for each word, which one pass over all words has found."""
+
+
+Identical = Literal["auto", "yes", "no"]
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,13 @@ class CoarseToFineSettings:
 
     preprocessing: tuple[str, ...] = ("unit", "center", "unit")
     """Steps before anything else; they end in unit."""
-    identical: Literal["auto", "yes", "no"] = "auto"
+    identical: Identical = "auto"
     """Whether words that both sides spell alike may start the search. auto: where there are fifty of them."""
     search: SearchSettings = field(default_factory=SearchSettings)
     deep: DeepSearchSettings = field(default_factory=DeepSearchSettings)
     """The search that follows where the first one found nothing."""
+    last_climb: ClimbSettings = field(default_factory=lambda: ClimbSettings(rounds=20, power=0.3, temperature=0.1))
+    """The climb in all dimensions of a map that the deep search found."""
     words: int = 2000
     """How many of the most frequent words the alternation works on."""
     words_a_dimension: int = 6
@@ -80,6 +86,8 @@ class CoarseToFineSettings:
         check_steps(self.preprocessing)
         if not self.preprocessing or self.preprocessing[-1] != "unit":
             raise SettingsError(f"preprocessing is {list(self.preprocessing)}; expected steps that end in 'unit'")
+        if self.identical not in get_args(Identical):
+            raise SettingsError(f"identical is {self.identical!r}; expected one of: {', '.join(get_args(Identical))}")
         if self.words < 1 or self.words_a_dimension < 1:
             raise SettingsError("words and words_a_dimension must be at least 1")
 
@@ -91,6 +99,8 @@ class FirstMap:
     rotation: Tensor
     evidence: Evidence
     notes: tuple[str, ...] = ()
+    climbed: bool = False
+    """Whether it comes from a climb in the leading directions alone."""
 
 
 def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
@@ -111,15 +121,13 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     pairs = None if task.pairs is None else Hints(*task.pairs, "pairs")
     first = first_map(problem, task, settings, pairs)
 
-    ended = alternate(problem.head(settings.words), first.rotation, settings.alternation, task.stopped)
-    path = tuple(round(cost, 4) for cost in ended.path.tolist())
-    task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost), "path": path}))
+    name, matrix = sharpened(problem, first, task, settings, pairs)
     searched, rotation = (
-        TwoWay.of(reductions[0].then(LinearMap(matrix)), reductions[1]) for matrix in (first.rotation, ended.matrix)
+        TwoWay.of(reductions[0].then(LinearMap(matrix)), reductions[1]) for matrix in (first.rotation, matrix)
     )
     maps, refined, report = last_stages(source, target, rotation, task, settings, pairs)
 
-    stages = {"search": searched, "alternate": rotation, "refine": refined}
+    stages = {"search": searched, name: rotation, "refine": refined}
     earlier = tuple(
         Milestone(name, source.side(stage.there[0]).map, target.side(stage.there[1]).map)
         for name, stage in stages.items()
@@ -127,8 +135,26 @@ def coarse_to_fine(task: Task, settings: CoarseToFineSettings) -> Outcome:
     there, back = ((source.side(way[0]), target.side(way[1])) for way in (maps.there, maps.back))
     interrupted = task.stopped() and not first.evidence.confirmed
     evidence = replace(first.evidence, interrupted=interrupted, words=min(len(task.source), len(task.target)))
-    hints = None if pairs is None or report is None else report.as_json(pairs)
+    hints = None if report is None else report.as_json()
     return Outcome(*there, evidence, (*notes, *first.notes), back, earlier, hints)
+
+
+def sharpened(
+    problem: Problem, first: FirstMap, task: Task, settings: CoarseToFineSettings, pairs: Hints | None
+) -> tuple[str, Tensor]:
+    """The first map after a stage on more words, and the name of that stage."""
+    if first.climbed:
+        # Half of such a map is still wrong, and the alternation would follow its wrong half.
+        generator = torch.Generator().manual_seed(task.seed % 2**63)
+        known = None if pairs is None else pairs.within(settings.last_climb.words, problem).rows()
+        sides = problem.source, problem.target
+        gram = climb(*sides, first.rotation, settings.last_climb, generator, known, task.stopped)
+        task.listen(Step("climb", 1, 1))
+        return "climb", nearest_orthogonal(gram)
+    ended = alternate(problem.head(settings.words), first.rotation, settings.alternation, task.stopped)
+    path = tuple(round(cost, 4) for cost in ended.path.tolist())
+    task.listen(Step("alternate", 1, 1, {"cost": float(ended.cost), "path": path}))
+    return "alternate", ended.matrix
 
 
 def leading_directions(vectors: Tensor, dimension: int) -> LinearMap:
@@ -142,12 +168,14 @@ def first_map(problem: Problem, task: Task, settings: CoarseToFineSettings, pair
     """By the pairs where they suffice, else by the quick search, else by words spelled alike and the deep search."""
     leading = Leading.of(problem, settings.deep.dimensions)
     no_rounds = replace(settings.deep, rounds=0)
-    hinted, notes, words = [], (), min(len(task.source), len(task.target))
+    hinted: list[Attempt] = []
+    notes: tuple[str, ...] = ()
+    words = min(len(task.source), len(task.target))
     if pairs is not None:
         hinted = attempts_by(leading, pairs, settings.deep.climb, task.seed, task.stopped)
         found = deep_search(leading, no_rounds, task.seed, hinted, task.listen, task.stopped)
         if found is not None and found.evidence.confirmed:
-            return FirstMap(lifted(leading, found.leader.gram), found.evidence)
+            return FirstMap(lifted(leading, found.leader.gram), found.evidence, climbed=True)
 
     quick = search(problem, settings.search, task.seed, task.listen, task.stopped)
     if quick.confirmed or task.stopped():
@@ -168,7 +196,7 @@ def first_map(problem: Problem, task: Task, settings: CoarseToFineSettings, pair
         roles=(*before, *found.evidence.roles),
         gave_up="" if found.evidence.confirmed else quick.gave_up if task.stopped() else found.evidence.gave_up,
     )
-    return FirstMap(lifted(leading, found.leader.gram), evidence, notes)
+    return FirstMap(lifted(leading, found.leader.gram), evidence, notes, climbed=True)
 
 
 def lifted(leading: Leading, gram: Tensor) -> Tensor:

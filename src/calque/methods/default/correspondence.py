@@ -72,7 +72,7 @@ def _both(there: Tensor, forward: Tensor, back: Tensor, backward: Tensor) -> Pai
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The words among which the nearest ones are sought from now on: they move little once the maps are nearly right."""
+    """Words among which the nearest ones are sought from now on: they move little once the maps are nearly right."""
 
     there: Tensor
     """(n, k): rows of target words for each source word."""
@@ -96,7 +96,7 @@ def _nearest_of(queries: Tensor, words: Tensor, candidates: Tensor, k: int) -> N
     """The ``k`` nearest of each query's own candidates."""
     size = max(1, AT_ONCE // max(1, candidates.shape[1]))
     parts = []
-    for asked, rows in zip(queries.split(size), candidates.split(size), strict=True):
+    for asked, rows in zip(torch.split(queries, size), torch.split(candidates, size), strict=True):
         cosines = torch.bmm(words[rows], asked.unsqueeze(2)).squeeze(2)
         best = cosines.topk(min(k, cosines.shape[1]), dim=1)
         parts.append((rows.gather(1, best.indices), best.values))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -44,7 +45,7 @@ FLAT, SHARP = 0.3, 4.0
 
 @dataclass(frozen=True)
 class Mixture:
-    """What one start is made of. The lists in ``drawn`` were chosen on training pairs: each finds pairs that others miss."""
+    """What one start is made of. Each choice finds pairs that others miss (chosen on training pairs)."""
 
     exponents: tuple[float, ...]
     """Of the similarities whose profiles are compared."""
@@ -80,16 +81,17 @@ def fused_start(
     """The cross-covariance (k, k) that follows the plan of the fused signs, of the words that this start draws."""
     mixture = Mixture.drawn(number, generator)
     drawn, small, profiles = [], [], []
-    count = min(DRAWN, int(0.9 * min(mixture.pool, len(source), len(target))))
+    words = min(len(source), len(target))
+    count = min(DRAWN, int(0.9 * min(mixture.pool, words)))
     for vectors in (source, target):
         rows = torch.randperm(min(mixture.pool, len(vectors)), generator=generator)[:count].sort().values
         drawn.append(rows.to(vectors.device))
         small.append(unit(vectors[:, : mixture.dimensions]))
-        profiles.append(torch.cat([profiles_by_band(small[-1], drawn[-1], a) for a in mixture.exponents], dim=1))
-    cost = torch.cdist(*profiles).square_().mul_(mixture.profile_weight / len(mixture.exponents))
+        profiles.append(torch.cat([profiles_by_band(small[-1], drawn[-1], a, words) for a in mixture.exponents], dim=1))
+    cost = torch.cdist(profiles[0], profiles[1]).square_().mul_(mixture.profile_weight / len(mixture.exponents))
     if mixture.neighbour_weight:
         neighbours = [neighbour_signs(vectors)[rows] for vectors, rows in zip(small, drawn, strict=True)]
-        cost += mixture.neighbour_weight * torch.cdist(*neighbours).square_()
+        cost += mixture.neighbour_weight * torch.cdist(neighbours[0], neighbours[1]).square_()
     plan = fused_plan(small[0][drawn[0]], small[1][drawn[1]], cost, mixture.power, stopped)
     return source[drawn[0]].mT @ (plan @ target[drawn[1]])
 
@@ -120,32 +122,37 @@ def _scaled(exponent: Tensor, scalings: int) -> Tensor:
     return kernel.mul_(u.unsqueeze(1)).mul_(v)
 
 
-def profiles_by_band(vectors: Tensor, rows: Tensor, exponent: float) -> Tensor:
-    """Quantiles of the similarities of some words to the words of each band, standardised one by one."""
+def profiles_by_band(vectors: Tensor, rows: Tensor, exponent: float, words: int) -> Tensor:
+    """Quantiles of the similarities of some words to the words of each band, standardised one by one.
+
+    Bands end at ``words``, the size of the smaller vocabulary: profiles of both sides must be equally long.
+    """
     compared = vectors
     if exponent != 1:
         values, directions = torch.linalg.eigh((vectors.mT @ vectors).double())
         stretch = values.clamp_min(1e-10 * float(values[-1])) ** ((exponent - 1) / 2)
         compared = (vectors @ directions.to(vectors)) * stretch.to(vectors)
-    asked, parts = compared[rows], []
-    for begin, end in zip(BANDS, BANDS[1:], strict=False):
-        band = compared[begin:end]
+    asked = compared[rows]
+    parts: list[Tensor] = []
+    for begin, end in pairwise(BANDS):
+        band = compared[begin : min(end, words)]
         if parts and len(band) < 20:
             continue
         places = torch.linspace(0, len(band) - 1, min(len(band), BAND_WORDS)).round().long()
         ranked = _in_rising_order(asked @ band[places.to(band.device)].mT)
         most = ranked.shape[1]
         low = torch.logspace(0, float(np.log10(max(1.0, most / 2))), QUANTILES).round().long().clamp(1, most) - 1
-        wanted = torch.cat([low, most - 1 - low]).unique().to(ranked.device)
+        wanted = torch.unique(torch.cat([low, most - 1 - low])).to(ranked.device)
         parts.append(_standardised(ranked[:, wanted]) / len(wanted) ** 0.5)
-    return torch.cat(parts, dim=1) / len(parts) ** 0.5
+    joined: Tensor = torch.cat(parts, dim=1) / len(parts) ** 0.5
+    return joined
 
 
 def neighbour_signs(vectors: Tensor, words: int = 8000) -> Tensor:
     """How frequent the neighbours of a word are, and how crowded the places around them, near and further away."""
     vectors = vectors[:words]
     similar, neighbour = [], []
-    for block in vectors.split(2000):
+    for block in torch.split(vectors, 2000):
         best = (block @ vectors.mT).topk(min(101, len(vectors)), dim=1)
         similar.append(best.values[:, 1:])
         neighbour.append(best.indices[:, 1:])
@@ -162,7 +169,8 @@ def neighbour_signs(vectors: Tensor, words: int = 8000) -> Tensor:
 def _standardised(columns: Tensor) -> Tensor:
     """Every column with mean 0 and deviation 1."""
     centred = columns - columns.mean(dim=0)
-    return centred / centred.std(dim=0).clamp_min(1e-6)
+    scaled: Tensor = centred / centred.std(dim=0).clamp_min(1e-6)
+    return scaled
 
 
 def _in_rising_order(rows: Tensor) -> Tensor:

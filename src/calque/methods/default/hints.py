@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from calque.linear.closed_forms import TwoWay
+from calque.methods.default.alternation import Problem
 from calque.methods.default.climb import ClimbSettings, climb
 from calque.methods.default.deep_search import Attempt, Leading, in_threads
 from calque.methods.default.refinement import RefinementSettings, refine
@@ -62,11 +63,17 @@ class Hints:
         """Those at these places."""
         return replace(self, source=self.source[chosen], target=self.target[chosen])
 
+    def within(self, words: int, problem: Problem) -> Hints:
+        """Those of the most frequent words of both sides."""
+        rows, columns = min(words, len(problem.source)), min(words, len(problem.target))
+        return self.some((self.source < rows) & (self.target < columns))
+
 
 @dataclass(frozen=True, eq=False)
 class PairReport:
     """What is known of the given pairs without having learned from them."""
 
+    hints: Hints
     weights: Tensor
     """(pairs,): the probability that a pair is right, from maps that were learned without it."""
     suggestions: Tensor
@@ -76,18 +83,19 @@ class PairReport:
     asked: int
     """How many source words that is."""
 
-    def as_json(self, hints: Hints) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """For the record of a run: rows of the pairs that the maps disagree with, the least believed first."""
         wrong = (self.weights < 0.5).nonzero().flatten()
         wrong = wrong[self.weights[wrong].argsort(stable=True)]
         return {
-            "used": len(hints),
+            "used": len(self.hints),
             "accuracy": round(self.accuracy[0], 4),
             "interval": [round(bound, 4) for bound in self.accuracy[1:]],
             "asked": self.asked,
             "disagree": len(wrong),
             "rows": [
-                [int(hints.source[place]), int(hints.target[place]), int(self.suggestions[place])] for place in wrong
+                [int(self.hints.source[place]), int(self.hints.target[place]), int(self.suggestions[place])]
+                for place in wrong
             ],
         }
 
@@ -108,10 +116,7 @@ def attempts_by(
     leading: Leading, hints: Hints, settings: ClimbSettings, seed: int, stopped: Callable[[], bool] = never
 ) -> list[Attempt]:
     """Attempts that know different halves of the hints; four that share some where there are few hints."""
-    inside = (hints.source < min(settings.words, len(leading.source))) & (
-        hints.target < min(settings.words, len(leading.target))
-    )
-    seen = hints.some(inside)
+    seen = hints.within(settings.words, leading.full)
     if not len(seen):
         return []
     generator = torch.Generator().manual_seed((seed * 1_000_003 + 611) % 2**63)
@@ -135,7 +140,7 @@ def attempts_by(
 
 def halves(hints: Hints, generator: torch.Generator) -> list[Hints]:
     """Two halves that share no source word."""
-    words, word_of_pair = hints.source.unique(return_inverse=True)
+    words, word_of_pair = torch.unique(hints.source, return_inverse=True)
     fold = (torch.randperm(len(words), generator=generator) % FOLDS)[word_of_pair]
     return [hints.some(fold == number) for number in range(FOLDS)]
 
@@ -151,7 +156,7 @@ def cross_validated(
 ) -> PairReport:
     """Judge every pair by maps that start from ``maps`` and learn from the other half of the pairs alone."""
     generator = torch.Generator().manual_seed((seed * 1_000_003 + 613) % 2**63)
-    words, word_of_pair = hints.source.unique(return_inverse=True)
+    words, word_of_pair = torch.unique(hints.source, return_inverse=True)
     fold = (torch.randperm(len(words), generator=generator) % FOLDS)[word_of_pair]
     short = replace(settings, rounds=2, fewest=1, words=min(settings.words, JUDGED_WORDS))
     ranks, suggestions, right = (
@@ -179,7 +184,7 @@ def cross_validated(
         right[held] = (suggestions[held] == wanted).float()
         ranks[held] = share_above(queries, there[1], penalty, wanted.to(source.device)).cpu()
     correct = torch.zeros(len(words)).scatter_reduce(0, word_of_pair, right, "amax")
-    return PairReport(belief(ranks), suggestions, wilson(float(correct.sum()), len(words)), len(words))
+    return PairReport(hints, belief(ranks), suggestions, wilson(float(correct.sum()), len(words)), len(words))
 
 
 def share_above(queries: Tensor, candidates: Tensor, penalty: Tensor, wanted: Tensor) -> Tensor:
@@ -187,7 +192,7 @@ def share_above(queries: Tensor, candidates: Tensor, penalty: Tensor, wanted: Te
     queries = queries / queries.norm(dim=1, keepdim=True).clamp_min(1e-12)
     candidates = candidates / candidates.norm(dim=1, keepdim=True).clamp_min(1e-12)
     shares = []
-    for rows in torch.arange(len(queries), device=queries.device).split(1000):
+    for rows in torch.split(torch.arange(len(queries), device=queries.device), 1000):
         scores = 2 * queries[rows] @ candidates.mT - penalty
         own = scores.gather(1, wanted[rows].unsqueeze(1))
         shares.append((scores > own).float().mean(dim=1))
