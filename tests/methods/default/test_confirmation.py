@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from calque.data.preprocess import fit
+from calque.linear.maps import fit
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.confirmation import second_look
 from calque.methods.default.search import Found, SearchSettings, finish_of, standing_of

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
-from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay
-from calque.linear.maps import LinearMap
-from calque.linear.side import Milestone
+from calque.linear.maps import LinearMap, Milestone, check_steps
 from calque.methods.default.alternation import Alternated, AlternationSettings, Problem, alternate
 from calque.methods.default.confirmation import WORDS as CARRIED_WORDS
 from calque.methods.default.confirmation import second_look
@@ -24,8 +22,9 @@ from calque.methods.default.lifting import lift
 from calque.methods.default.preparing import Prepared, common_dimension, prepare
 from calque.methods.default.refinement import RefinementSettings, refine
 from calque.methods.default.search import Found, SearchSettings, evidence_of, search
-from calque.methods.task import Outcome, Task, word_weights
+from calque.methods.task import Outcome, Task
 from calque.progress import Step
+from calque.transport.sinkhorn import word_weights
 
 
 @dataclass(frozen=True)
