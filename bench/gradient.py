@@ -24,7 +24,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
+from calque.linear.maps import unit
 from calque.transport import SinkhornSettings, sinkhorn, sinkhorn_distance, sqrt_cosine_cost, uniform
 
 WAYS = ("graph", "iterations", "fixed-point")

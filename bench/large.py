@@ -26,9 +26,7 @@ import torch
 from torch import Tensor
 
 from calque.data.formats import read, write
-from calque.data.preprocess import Preprocessing, unit
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side, unit
 from calque.retrieval.approximate import build, exact_best, sample, tuned
 from calque.retrieval.exact import blocks, find, neighbours
 from calque.runs.alignment import Alignment, Record

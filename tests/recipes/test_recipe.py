@@ -12,11 +12,9 @@ import torch
 
 import calque
 from calque.data.lexicon import Lexicon
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.methods.default.alternation import AlternationSettings
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings
 from calque.methods.default.refinement import RefinementSettings
@@ -225,7 +223,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("calque.recipes.running.time", made)
+    monkeypatch.setattr("calque.progress.time", made)
     return made
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 import torch
+from calque.methods.default.lifting import lift
 
-from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
 from calque.linear.closed_forms import principal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_to_fine
 from calque.methods.default.contrast import ContrastSettings
-from calque.methods.default.lifting import lift
 from calque.methods.default.refinement import RefinementSettings
 from calque.methods.default.search import Finish, SearchSettings, Standing, evidence_of
 from calque.methods.default.starts import build_arena

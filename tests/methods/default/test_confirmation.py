@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-
-from calque.data.preprocess import fit
-from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.confirmation import second_look
+
+from calque.linear.maps import fit
+from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.search import Found, SearchSettings, finish_of, standing_of
 from calque.methods.default.starts import build_arena
 from calque.progress import Step

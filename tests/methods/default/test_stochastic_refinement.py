@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-
-from calque.data.preprocess import unit
-from calque.methods.default.alternation import random_rotation
 from calque.methods.default.stochastic_refinement import climb
+
+from calque.linear.maps import unit
+from calque.methods.default.alternation import random_rotation
 
 WORDS, DIMENSION = 800, 12
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.linear.closed_forms import TwoWay
+from calque.linear.maps import unit
 from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, nearest
 
 LEAST = 1e-3
@@ -39,9 +39,9 @@ def correspondence(source: Tensor, target: Tensor, maps: TwoWay, temperature: fl
 
 def lists(source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
     """The ``k`` nearest words of every word, by cosine."""
-    there = nearest(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), k)
-    back = nearest(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), k)
-    return Lists(there, back)
+    source_there, target_there = unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target))
+    source_back, target_back = unit(maps.back[0].apply(source)), unit(maps.back[1].apply(target))
+    return Lists(nearest(source_there, target_there, k), nearest(target_back, source_back, k))
 
 
 def trusted(found: Lists, temperature: float) -> Pairs:
