@@ -47,10 +47,6 @@ class Neighbours:
     scores: Tensor
     """(q, k)."""
 
-    def first(self, k: int) -> Neighbours:
-        """The ``k`` best of each query."""
-        return Neighbours(self.indices[:, :k], self.scores[:, :k])
-
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
