@@ -86,8 +86,8 @@ class Candidates:
 
     def lists(self, source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
         """The ``k`` nearest of them under other maps."""
-        there = _nearest_of(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), self.there, k)
-        back = _nearest_of(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), self.back, k)
+        there = _nearest_of(unit(source @ maps.there[0].matrix), unit(target @ maps.there[1].matrix), self.there, k)
+        back = _nearest_of(unit(target @ maps.back[1].matrix), unit(source @ maps.back[0].matrix), self.back, k)
         return Lists(there, back)
 
 
