@@ -128,6 +128,11 @@ def test_a_base_is_looked_for_beside_the_file_that_names_it(tmp_path, monkeypatc
     assert read_recipe(second).settings.words == 50
 
 
+def test_a_path_with_a_null_byte_is_refused_as_any_other_bad_path():
+    with pytest.raises(SettingsError, match="null"):
+        find("x\0y.toml")
+
+
 def test_a_recipe_based_on_itself_is_refused(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(f"base = '{path}'\n")

@@ -90,7 +90,7 @@ class FileRecord:
     """How many bytes, from the beginning, the sum covers: the whole file, unless the reader needed only a part."""
 
     def renewed(self, stream: IO[bytes]) -> FileRecord | None:
-        """The record of an open file now, which is this one if nothing changed; None if its content changed."""
+        """The record of the open file as it is now: this one if nothing changed, None if the content changed."""
         identity = FileIdentity.of(os.fstat(stream.fileno()))
         if identity == self.identity and self.settled:
             return self

@@ -1,4 +1,4 @@
-"""Evidence for a map that was found in any way at all: it competes with starts that know nothing of it.
+"""Evidence for a map of any origin: it competes with starts that do not know it.
 
 The map is put into an arena of the search (few words, few dimensions) and polished there by the same alternation as
 every start. Then it must do what a winner of the search must do: stand clear of the crowd that ended elsewhere, and be

@@ -193,9 +193,9 @@ def find(name: str) -> Recipe:
 
 def read_recipe(path: Path, within: tuple[Path, ...] = ()) -> Recipe:
     """A recipe from TOML; ``within`` are the files that start from this one."""
+    table = read_toml(path)
     if path.resolve() in within:
         raise SettingsError(f"{path}: starts from itself; name another base, such as 'default'")
-    table = read_toml(path)
     try:
         file = into(RecipeFile, table)
         if file.base in RECIPES or not file.base.endswith(".toml"):

@@ -153,7 +153,7 @@ def verdict_on(task: Task, outcome: Outcome) -> Verdict:
 def _alignment(
     recipe: Recipe, task: Task, outcome: Outcome, verdict: Verdict, clock: Clock, inputs: Inputs
 ) -> Alignment:
-    """Both spaces mapped, with all that is known of how; on a GPU with the CSLS penalties, which are quick there."""
+    """The alignment and its record. On a GPU it has the CSLS penalties too, because they are quick there."""
     record = recorded(recipe, task.seed, task.device, clock, inputs, outcome.notes, task.stopped())
     sides = outcome.source, outcome.target
     alignment = Alignment.of((task.source, task.target), sides, verdict, record, outcome.back)
