@@ -44,8 +44,8 @@ def main() -> None:
     for pair in asked.pairs:
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.workers) as pool:
             runs += pool.map(partial(measure, asked, pair, Path(folder)), range(asked.seeds))
-        told = f"{headline(asked.device)}\n\n{table(runs)}"
-        keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told)
+        text = f"{headline(asked.device)}\n\n{table(runs)}"
+        keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, text)
     store(asked, asked.name, table(runs))
 
 
@@ -55,11 +55,11 @@ def measure(asked: argparse.Namespace, pair: str, folder: Path, seed: int) -> di
     run = str(folder / f"{pair.replace(':', '-')}-{seed}")
     how = "--seed", str(seed), "--recipe", asked.recipe, "--device", asked.device
     ended = command("align", *inputs, "-o", run, "--overwrite", *how, right=(0, 3))
-    score = command("evaluate", run, *lexicons).told
+    score = command("evaluate", run, *lexicons).printed
     accuracy = [100 * score[way][kind]["accuracy"]["1"] for way, kind in WAYS]
-    told = {name: ended.told[name] for name in ("verdict", "evidence")}
-    times = {"seconds": ended.seconds, "stages": ended.told["seconds"], "memory": ended.memory}
-    return {"pair": pair, "seed": seed, "accuracy": accuracy, **times, **told}
+    judgement = {name: ended.printed[name] for name in ("verdict", "evidence")}
+    times = {"seconds": ended.seconds, "stages": ended.printed["seconds"], "memory": ended.memory}
+    return {"pair": pair, "seed": seed, "accuracy": accuracy, **times, **judgement}
 
 
 def of_a_pair(data: Path, pair: str) -> tuple[list[str], list[str]]:
@@ -70,9 +70,11 @@ def of_a_pair(data: Path, pair: str) -> tuple[list[str], list[str]]:
 
 def of_the_sample() -> tuple[list[str], list[str]]:
     """The same of the pair that ships, with its counts."""
-    vectors, counts = ([str(sample.HERE / f"{each}.{end}") for each in (sample.SOURCE, sample.TARGET)] for end in ENDS)
-    given = [*vectors, "--source-counts", counts[0], "--target-counts", counts[1]]
-    return given, ["--lexicon", str(sample.HERE / f"{sample.SOURCE}-{sample.TARGET}.tsv")]
+    vectors, counts = (
+        [str(sample.HERE / f"{language}.{end}") for language in (sample.SOURCE, sample.TARGET)] for end in ENDS
+    )
+    arguments = [*vectors, "--source-counts", counts[0], "--target-counts", counts[1]]
+    return arguments, ["--lexicon", str(sample.HERE / f"{sample.SOURCE}-{sample.TARGET}.tsv")]
 
 
 def table(runs: list[dict[str, Any]]) -> str:
@@ -93,14 +95,14 @@ def table(runs: list[dict[str, Any]]) -> str:
 
 def _row(pair: str, runs: list[dict[str, Any]]) -> list[str]:
     four = list(zip(*(run["accuracy"] for run in runs), strict=True))
-    means = [f"{statistics.mean(each):.1f}" for each in four]
+    means = [f"{statistics.mean(column):.1f}" for column in four]
     aligned = sum(run["verdict"] == "aligned" for run in runs)
     seconds = [run["seconds"] for run in runs]
     return [
         pair,
         f"{means[0]} / {means[1]} · {means[2]} / {means[3]}",
         *ASKED.get(pair, ("", "")),
-        f"{max(max(each) - min(each) for each in four):.1f}",
+        f"{max(max(column) - min(column) for column in four):.1f}",
         f"{aligned} of {len(runs)}",
         f"{statistics.median(seconds):.1f} ({max(seconds):.1f})",
         f"{statistics.median(aligning(run) for run in runs):.1f}",
@@ -118,14 +120,16 @@ def _pairs(runs: list[dict[str, Any]]) -> list[str]:
 
 
 def _arguments() -> argparse.Namespace:
-    made = parser(__doc__)
-    made.add_argument("--pairs", type=lambda text: text.split(","), default=list(ASKED))
-    made.add_argument("--seeds", type=int, default=20)
-    made.add_argument("--recipe", default="default", help="a recipe's name, or a TOML file with other settings")
-    made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
-    made.add_argument("--workers", type=int, default=1, help="seeds at once; above 1, seconds are of a shared machine")
-    made.add_argument("--name", default="accuracy", help="what its files are called")
-    asked = made.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--pairs", type=lambda text: text.split(","), default=list(ASKED))
+    options.add_argument("--seeds", type=int, default=20)
+    options.add_argument("--recipe", default="default", help="a recipe's name, or a TOML file with other settings")
+    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    options.add_argument(
+        "--workers", type=int, default=1, help="seeds at once; above 1, seconds are of a shared machine"
+    )
+    options.add_argument("--name", default="accuracy", help="what its files are called")
+    asked = options.parse_args()
     if not asked.data.is_dir():
         print(f"{asked.data} is no folder: the sample alone is measured; set CALQUE_DATA to the folder with we-z in it")
         asked.pairs = ["sample"]

@@ -51,8 +51,8 @@ def machine(device: str = "cpu") -> str:
 
 
 def _processor() -> str:
-    with Path("/proc/cpuinfo").open() as told:
-        return next((line.split(":")[1].strip() for line in told if line.startswith("model name")), platform.machine())
+    with Path("/proc/cpuinfo").open() as lines:
+        return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def headline(device: str = "cpu") -> str:
@@ -62,19 +62,19 @@ def headline(device: str = "cpu") -> str:
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """A parser with what every benchmark takes."""
-    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--output", type=Path, default=RESULTS, help="the folder for its table (.md) and runs (.json)")
-    made.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
-    made.add_argument("--store", action="store_true", help=f"append every figure to {HISTORY.name}")
-    return made
+    options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--output", type=Path, default=RESULTS, help="the folder for its table (.md) and runs (.json)")
+    options.add_argument("--data", type=Path, default=Path(os.environ.get("CALQUE_DATA", "../shared/data")))
+    options.add_argument("--store", action="store_true", help=f"append every figure to {HISTORY.name}")
+    return options
 
 
-def keep(folder: Path, name: str, found: Any, text: str) -> None:
+def keep(folder: Path, name: str, content: Any, text: str) -> None:
     """Print a table, and leave it and what it was made of in the folder."""
     print(text, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(f"{text}\n", encoding="utf-8")
-    (folder / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -133,7 +133,7 @@ def store(asked: argparse.Namespace, benchmark: str, text: str) -> None:
     if not asked.store:
         return
     where = machine(getattr(asked, "device", "cpu")).rpartition(", ")
-    told = {
+    context = {
         "machine": where[0],
         "date": where[2],
         "commit": _commit(),
@@ -141,7 +141,13 @@ def store(asked: argparse.Namespace, benchmark: str, text: str) -> None:
     }
     with HISTORY.open("a", encoding="utf-8") as stream:
         for figure in figures(text):
-            line = {"benchmark": benchmark, "figure": figure.name, "value": figure.value, "unit": figure.unit, **told}
+            line = {
+                "benchmark": benchmark,
+                "figure": figure.name,
+                "value": figure.value,
+                "unit": figure.unit,
+                **context,
+            }
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
@@ -156,7 +162,8 @@ def files(data: Path, pair: str) -> tuple[list[str], list[str]]:
     folder, languages = pair.split(":")
     names = {"we-z": f"we-z/{languages}/word2vec.{{}}", "europarl": "europarl/{}.vec.gz"}
     vectors = [
-        str(data / names.get(folder, f"{folder}/{languages}/{{}}.vec.gz").format(each)) for each in languages.split("-")
+        str(data / names.get(folder, f"{folder}/{languages}/{{}}.vec.gz").format(language))
+        for language in languages.split("-")
     ]
     half = "" if folder == "we-z" else ".test"
     ways = languages, "-".join(reversed(languages.split("-")))
@@ -167,7 +174,7 @@ def files(data: Path, pair: str) -> tuple[list[str], list[str]]:
 class Ended:
     """A command that ran to its end."""
 
-    told: Any
+    printed: Any
     """Its JSON."""
     seconds: float
     """From start to exit."""

@@ -43,12 +43,12 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0)
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60.0)
-    given = parser.parse_args()
+    asked = parser.parse_args()
     source, target = sample.spaces()
-    asked = zip(source.words, target.words, strict=False)
+    words = zip(source.words, target.words, strict=False)
     paths = [
         path
-        for ours, theirs in asked
+        for ours, theirs in words
         for path in (
             f"/api/neighbours?word={quote(ours)}",
             f"/api/complete?side=target&prefix={quote(theirs[:2])}",
@@ -61,20 +61,20 @@ def main() -> None:
         with subprocess.Popen(served, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             address = json.loads(server.stdout.readline())["address"]
-            stood = _asked(address, paths, given.rate, given.clients, given.seconds)
+            stood = _asked(address, paths, asked.rate, asked.clients, asked.seconds)
             server.kill()
     head = ("asked for a second", "clients", "answers", "errors", "answers a second", "median, ms", "99 in 100, ms")
     row = (
-        f"{given.rate:g}",
-        given.clients,
+        f"{asked.rate:g}",
+        asked.clients,
         stood.answers,
         stood.errors,
         f"{stood.answers / stood.seconds:.0f}",
         f"{stood.median:.1f}",
         f"{stood.late:.1f}",
     )
-    common.keep(given.output, "explorer", asdict(stood), f"{common.headline()}\n\n{common.markdown(head, [row])}")
-    common.store(given, "explorer", common.markdown(head, [row]))
+    common.keep(asked.output, "explorer", asdict(stood), f"{common.headline()}\n\n{common.markdown(head, [row])}")
+    common.store(asked, "explorer", common.markdown(head, [row]))
     sys.exit(1 if stood.errors else 0)
 
 
@@ -103,10 +103,10 @@ def _asked(address: str, paths: list[str], rate: float, clients: int, seconds: f
         connection.close()
 
     threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     whole = time.monotonic() - began
     took.sort()
     median, late = (1000 * took[int(len(took) * share)] for share in (0.5, 0.99))

@@ -42,8 +42,8 @@ def main() -> None:
     for seed in range(asked.seeds):
         spaces, gold = _made(seed) if asked.made else _europarl(asked)
         runs.append(measure(spaces, gold, seed, asked.device))
-        keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, told(runs, asked.device))
-    store(asked, asked.name, told(runs, asked.device))
+        keep(asked.output, asked.name, {"machine": machine(asked.device), "runs": runs}, report(runs, asked.device))
+    store(asked, asked.name, report(runs, asked.device))
 
 
 def measure(spaces: Mapping[str, Space], gold: Mapping[str, Lexicon], seed: int, device: str) -> dict[str, Any]:
@@ -67,11 +67,11 @@ def measure(spaces: Mapping[str, Space], gold: Mapping[str, Lexicon], seed: int,
         }
         for column, alignment in of.items():
             score = score_translation(alignment, gold["-".join(pair)], gold["-".join(reversed(pair))], KINDS, (1,))
-            for way, found in (("-".join(pair), score.forward), ("-".join(reversed(pair)), score.backward)):
+            for way, by_retrieval in (("-".join(pair), score.forward), ("-".join(reversed(pair)), score.backward)):
                 for kind in KINDS:
-                    scores.setdefault(way, {}).setdefault(column, {})[kind] = 100 * found[kind].accuracy(1)
-    verdicts = {"-".join(pair): str(each.verdict) for pair, each in family.relations.items()}
-    shares = {"-".join(each): share for each, share in family.triangles.items()}
+                    scores.setdefault(way, {}).setdefault(column, {})[kind] = 100 * by_retrieval[kind].accuracy(1)
+    verdicts = {"-".join(pair): str(relation.verdict) for pair, relation in family.relations.items()}
+    shares = {"-".join(triangle): share for triangle, share in family.triangles.items()}
     return {"seed": seed, "scores": scores, "seconds": seconds, "verdicts": verdicts, "triangles": shares}
 
 
@@ -82,7 +82,7 @@ def shared(family: Family, pair: tuple[str, str]) -> Alignment:
     return Alignment.of((family.spaces[one], family.spaces[two]), sides, family.verdict, family.record)
 
 
-def told(runs: list[dict[str, Any]], device: str) -> str:
+def report(runs: list[dict[str, Any]], device: str) -> str:
     """A row a direction, and the means."""
     ways = list(runs[0]["scores"])
     rows = [[way, *(f"{_mean(runs, way, column, kind):.1f}" for kind in KINDS for column in COLUMNS)] for way in ways]
@@ -91,8 +91,8 @@ def told(runs: list[dict[str, Any]], device: str) -> str:
         [min(_mean(runs, way, column, kind) - _mean(runs, way, "direct", kind) for way in ways) for column in COLUMNS]
         for kind in KINDS
     ]
-    rows.append(["mean", *(f"{each:.1f}" for kind in means for each in kind)])
-    rows.append(["worst beside direct", *(f"{each:+.1f}" for kind in worst for each in kind)])
+    rows.append(["mean", *(f"{value:.1f}" for kind in means for value in kind)])
+    rows.append(["worst beside direct", *(f"{value:+.1f}" for kind in worst for value in kind)])
     head = ["direction", *(f"{kind}, {column}" for kind in KINDS for column in COLUMNS)]
     times = {name: statistics.mean(run["seconds"][name] for run in runs) for name in ("direct", "family")}
     notes = (
@@ -112,7 +112,7 @@ def _range(runs: list[dict[str, Any]]) -> str:
 
 
 def _europarl(asked: argparse.Namespace) -> tuple[dict[str, Space], dict[str, Lexicon]]:
-    spaces = {each: calque.load(asked.data / "europarl" / f"{each}.vec.gz") for each in LANGUAGES}
+    spaces = {language: calque.load(asked.data / "europarl" / f"{language}.vec.gz") for language in LANGUAGES}
     muse = asked.data / "lexicons" / "muse"
     read = {path.stem: read_lexicon(path).lexicon for path in muse.glob("*-*.tsv") if path.stem.count(".") == 0}
     tests = {path.name: read_lexicon(path).lexicon for path in muse.glob("*.test.tsv")}
@@ -154,12 +154,12 @@ def _made(seed: int, words: int = 1000, dimension: int = 20) -> tuple[dict[str, 
 
 
 def _arguments() -> argparse.Namespace:
-    made = parser(__doc__)
-    made.add_argument("--seeds", type=int, default=3)
-    made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
-    made.add_argument("--made", action="store_true", help="made languages, which need no data")
-    made.add_argument("--name", default="family", help="what its files are called")
-    asked = made.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--seeds", type=int, default=3)
+    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    options.add_argument("--made", action="store_true", help="made languages, which need no data")
+    options.add_argument("--name", default="family", help="what its files are called")
+    asked = options.parse_args()
     if not asked.made and not asked.data.is_dir():
         print(f"{asked.data} is no folder: made languages are measured; CALQUE_DATA names the one with europarl in it")
         asked.made = True

@@ -24,7 +24,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
+from calque.linear.maps import unit
 from calque.transport import SinkhornSettings, sinkhorn, sinkhorn_distance, sqrt_cosine_cost, uniform
 
 WAYS = ("graph", "iterations", "fixed-point")
@@ -44,8 +44,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     slowest = 0.0
     for way in WAYS:
-        told = subprocess.run([*command, way], capture_output=True, text=True, check=True).stdout.split()
-        seconds, memory, off, converged = map(float, told)
+        printed = subprocess.run([*command, way], capture_output=True, text=True, check=True).stdout.split()
+        seconds, memory, off, converged = map(float, printed)
         slowest = slowest or seconds
         print(f"| {way} | {seconds:.4f} | {slowest / seconds:.1f} x | {memory:.0f} MiB | {off:.1e} | {converged:.1e} |")
 

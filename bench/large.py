@@ -26,9 +26,7 @@ import torch
 from torch import Tensor
 
 from calque.data.formats import read, write
-from calque.data.preprocess import Preprocessing, unit
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side, unit
 from calque.retrieval.approximate import build, exact_best, sample, tuned
 from calque.retrieval.exact import blocks, find, neighbours
 from calque.runs.alignment import Alignment, Record
@@ -122,19 +120,19 @@ def _timed(name: str, path: Path) -> tuple[float, float]:
     """Seconds, and MiB at most beyond what was held after the imports."""
     first, then = READERS[name].split("; ")
     code = TIMED.format(first=first, then=then)
-    told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True).stdout
-    seconds, kilobytes = told.split()
+    printed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True).stdout
+    seconds, kilobytes = printed.split()
     return float(seconds), float(kilobytes) / 1024
 
 
 def retrieve(words: int, dimension: int) -> list[list[str]]:
     """CSLS, exact, for some queries against all words, beside the bare products; and nearest beside faiss."""
     generator = torch.Generator().manual_seed(1)
-    queries, candidates = (unit(torch.randn(each, dimension, generator=generator)) for each in (ASKED, words))
+    queries, candidates = (unit(torch.randn(count, dimension, generator=generator)) for count in (ASKED, words))
     kind, penalty = find("csls"), torch.rand(words, generator=generator)
-    found, seconds = _clocked(lambda: neighbours(queries, candidates, 1, kind, penalty).indices[:, 0])
+    answers, seconds = _clocked(lambda: neighbours(queries, candidates, 1, kind, penalty).indices[:, 0])
     _, bare = _clocked(lambda: _products(queries, candidates))
-    right = bool(torch.equal(found[:64], (2 * (queries[:64] @ candidates.mT) - penalty).argmax(dim=1)))
+    right = bool(torch.equal(answers[:64], (2 * (queries[:64] @ candidates.mT) - penalty).argmax(dim=1)))
     what = f"CSLS of {ASKED:,} × {words:,}, penalties given" + ("" if right else ", WRONG")
     rows = [[what, f"{seconds:.2f} s", f"bare products {bare:.2f} s", f"{seconds / bare:.2f}", "1.5"]]
     try:
@@ -159,9 +157,9 @@ def _clocked(work: Callable[[], Any]) -> tuple[Any, float]:
     took = []
     for _ in range(2):
         began = time.monotonic()
-        made = work()
+        result = work()
         took.append(time.monotonic() - began)
-    return made, min(took)
+    return result, min(took)
 
 
 def align(place: Path, words: int, dimension: int, device: str) -> list[list[str]]:
@@ -172,14 +170,16 @@ def align(place: Path, words: int, dimension: int, device: str) -> list[list[str
     run = str(place / "run")
     ended = command("align", *map(str, paths), "-o", run, "--device", device, right=(0, 3))
     began = time.monotonic()
-    told = subprocess.run([*CALQUE, "translate", run, "one7", "--json"], capture_output=True, text=True, check=True)
+    translated = subprocess.run(
+        [*CALQUE, "translate", run, "one7", "--json"], capture_output=True, text=True, check=True
+    )
     looked = time.monotonic() - began
-    best = json.loads(told.stdout)["translations"]["one7"][0]["word"]
+    best = json.loads(translated.stdout)["translations"]["one7"][0]["word"]
     right = _right(Path(run), words)
     size = f"{words:,} × {dimension}"
     asked = "15 s" if device == "cuda" else "180 s"
     return [
-        [f"align {size}, {ended.told['verdict']}", f"{ended.seconds:.0f} s", f"{right:.1%} right", "", asked],
+        [f"align {size}, {ended.printed['verdict']}", f"{ended.seconds:.0f} s", f"{right:.1%} right", "", asked],
         ["its memory", f"{ended.memory:.0f} MiB", "", "", "3,072 MiB"],
         [f"look one word up (found {best})", f"{looked:.2f} s", "", "", "1 s"],
     ]
@@ -188,8 +188,8 @@ def align(place: Path, words: int, dimension: int, device: str) -> list[list[str
 def _right(run: Path, words: int) -> float:
     """The share of some words, of all frequencies, whose best translation is their own."""
     some = np.linspace(0, words - 1, 500).astype(int).tolist()
-    found = Lookup.open(run).translate([f"one{row}" for row in some], k=1)
-    return sum(each.candidates[0].word == f"other{row}" for each, row in zip(found, some, strict=True)) / len(some)
+    entries = Lookup.open(run).translate([f"one{row}" for row in some], k=1)
+    return sum(entry.candidates[0].word == f"other{row}" for entry, row in zip(entries, some, strict=True)) / len(some)
 
 
 def stream(place: Path, words: int, dimension: int) -> list[list[str]]:
@@ -222,14 +222,16 @@ def approximate(place: Path, words: int, dimension: int) -> list[list[str]]:
     paths = blurred_files(place, words, dimension, 0.3, 0)
     queries, candidates = (VectorRows(np.memmap(path, "<f4", "r", 0, (words, dimension))) for path in paths)
     frequent = torch.from_numpy(next(queries.blocks(PENALISED)))
-    penalty = torch.cat([find("csls").penalty(frequent, torch.from_numpy(each)) for each in candidates.blocks(50_000)])
+    penalty = torch.cat(
+        [find("csls").penalty(frequent, torch.from_numpy(block)) for block in candidates.blocks(50_000)]
+    )
     before, began = _held(), time.monotonic()
     index, recall = tuned(build(candidates, penalty), queries)
-    made, held = time.monotonic() - began, _held() - before
+    making, held = time.monotonic() - began, _held() - before
     asked = torch.from_numpy(queries.pick(sample(words, ASKED)))
-    found, seconds = _clocked(lambda: index.neighbours(asked, 1))
+    answers, seconds = _clocked(lambda: index.neighbours(asked, 1))
     _, exact = _clocked(lambda: exact_best(asked, candidates, penalty))
-    right = float((found.indices[:, 0].numpy() == sample(words, ASKED)).mean())
+    right = float((answers.indices[:, 0].numpy() == sample(words, ASKED)).mean())
     size, array = f"{words:,} × {dimension}", words * dimension * 4 / 2**20
     lists = f"{recall.probes} of {recall.lists} lists"
     return [
@@ -241,7 +243,7 @@ def approximate(place: Path, words: int, dimension: int) -> list[list[str]]:
             "0.98",
         ],
         [f"{ASKED:,} queries of it, {lists}", f"{seconds:.1f} s", f"exact {exact:.1f} s", f"{exact / seconds:.1f}", ""],
-        ["to make and tune it", f"{made:.0f} s", "", "", ""],
+        ["to make and tune it", f"{making:.0f} s", "", "", ""],
         ["its memory", f"{held:.0f} MiB", f"the array {array:.0f} MiB", f"{held / array:.2f}", ""],
     ]
 
@@ -253,15 +255,15 @@ def _held() -> float:
 
 
 def _arguments() -> argparse.Namespace:
-    made = parser(__doc__)
-    made.add_argument("--words", type=int, default=50_000, help="of each side that is aligned; 0 for none")
-    made.add_argument("--read", type=int, default=20_000, help="words of the text that is read; 0 for none")
-    made.add_argument("--stream", type=int, default=40_000, help="words of the run that is exported; 0 for none")
-    made.add_argument("--approximate", type=int, default=50_000, help="words of the index; 0 for none")
-    made.add_argument("--dimension", type=int, default=300)
-    made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
-    made.add_argument("--scratch", type=Path, help="a folder on a disk with room; the system's own by default")
-    return made.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--words", type=int, default=50_000, help="of each side that is aligned; 0 for none")
+    options.add_argument("--read", type=int, default=20_000, help="words of the text that is read; 0 for none")
+    options.add_argument("--stream", type=int, default=40_000, help="words of the run that is exported; 0 for none")
+    options.add_argument("--approximate", type=int, default=50_000, help="words of the index; 0 for none")
+    options.add_argument("--dimension", type=int, default=300)
+    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    options.add_argument("--scratch", type=Path, help="a folder on a disk with room; the system's own by default")
+    return options.parse_args()
 
 
 if __name__ == "__main__":

@@ -71,8 +71,8 @@ def main() -> None:
             growth_table(growth, wide),
         ]
     )
-    told = {"machine": machine(), "recipes": {name: _told(each) for name, each in recipes.items()}}
-    keep(asked.output, "speed", {**told, "stages": stages, "words": growth, "dimensions": wide}, text)
+    content = {"machine": machine(), "recipes": {name: _as_json(ended) for name, ended in recipes.items()}}
+    keep(asked.output, "speed", {**content, "stages": stages, "words": growth, "dimensions": wide}, text)
     store(asked, "speed", text)
     if not asked.no_plot:
         plot(growth, wide, asked.output / "speed.svg")
@@ -82,8 +82,8 @@ def ratio_table(recipes: dict[str, Ended]) -> str:
     """Every recipe beside the first."""
     first = next(iter(recipes.values())).seconds
     rows = [
-        [name, each.told["verdict"], f"{each.seconds:.1f}", f"{each.seconds / first:.1f}", f"{each.memory:.0f}"]
-        for name, each in recipes.items()
+        [name, ended.printed["verdict"], f"{ended.seconds:.1f}", f"{ended.seconds / first:.1f}", f"{ended.memory:.0f}"]
+        for name, ended in recipes.items()
     ]
     return markdown(["recipe", "verdict", "seconds, whole command", "times the first", "memory, MiB"], rows)
 
@@ -113,8 +113,8 @@ def staged(source: Space, target: Space) -> list[dict[str, Any]]:
     """Seconds of every stage beside its floor; the median of three runs."""
     products, copying = product_rate(), {stage: copy_rate(size) for stage, size in SIZES.items()}
     runs = [run(find("default"), source, target, seed, "cpu") for seed in range(3)]
-    made = sorted(runs, key=lambda each: sum(each.record.seconds.values()))[1]
-    work = counted(made.record.log, len(source), len(target), source.dimension)
+    median_run = sorted(runs, key=lambda alignment: sum(alignment.record.seconds.values()))[1]
+    work = counted(median_run.record.log, len(source), len(target), source.dimension)
     return [
         {
             "stage": stage,
@@ -125,7 +125,7 @@ def staged(source: Space, target: Space) -> list[dict[str, Any]]:
             "copies": copying[stage],
             "floor": work[stage][0] / 1e9 / products + work[stage][1] / 1e9 / copying[stage],
         }
-        for stage, seconds in made.record.seconds.items()
+        for stage, seconds in median_run.record.seconds.items()
         if stage in work
     ]
 
@@ -134,17 +134,17 @@ def counted(log: Any, source: int, target: int, dimension: int) -> dict[str, tup
     """Operations in matrix products, and bytes moved, of every stage whose size is known from its log."""
     settings = CoarseToFineSettings()
     flops = bytes_ = 0.0
-    searched = [each for each in log if each["stage"] == "search"]
+    searched = [entry for entry in log if entry["stage"] == "search"]
     turns = len(settings.search.alternation.schedule())
     a_round = sum(settings.search.starts)
-    for number, each in enumerate(searched):
+    for number, entry in enumerate(searched):
         words = settings.search.words[number // a_round % len(settings.search.words)]
-        flops += turns * turn_flops(words, int(each["dimensions"]))
+        flops += turns * turn_flops(words, int(entry["dimensions"]))
         bytes_ += turns * turn_bytes(words, settings.search.alternation.scalings)
     words = min(settings.words, source, target)
     many = len(settings.alternation.schedule())
-    used = [min(each, settings.refinement.words) for each in (source, target)]
-    rounds = sum(each["stage"] == "refine" for each in log)
+    used = [min(size, settings.refinement.words) for size in (source, target)]
+    rounds = sum(entry["stage"] == "refine" for entry in log)
     return {
         "search": (flops, bytes_),
         "alternate": (many * turn_flops(words, dimension), many * turn_bytes(words, settings.alternation.scalings)),
@@ -176,14 +176,14 @@ def stage_table(stages: list[dict[str, Any]]) -> str:
     """A row a stage."""
     rows = [
         [
-            each["stage"],
-            f"{each['seconds']:.2f}",
-            f"{each['gflop']:.1f} at {each['products']:.0f}",
-            f"{each['gbyte']:.1f} at {each['copies']:.0f}",
-            f"{each['floor']:.2f}",
-            f"{each['seconds'] / each['floor']:.1f}",
+            row["stage"],
+            f"{row['seconds']:.2f}",
+            f"{row['gflop']:.1f} at {row['products']:.0f}",
+            f"{row['gbyte']:.1f} at {row['copies']:.0f}",
+            f"{row['floor']:.2f}",
+            f"{row['seconds'] / row['floor']:.1f}",
         ]
-        for each in stages
+        for row in stages
     ]
     return markdown(
         ["stage", "seconds", "Gflop, at Gflop/s", "GB moved, at GB/s", "floor, seconds", "times the floor"], rows
@@ -194,19 +194,21 @@ def grown(words: int, dimension: int) -> dict[str, float]:
     """Seconds to align two copies of a made space, in this very process; its peak memory is asked for outside."""
     source, target = copies(words, dimension, 0.3, 0)
     began = time.monotonic()
-    made = run(find("default"), source, target, 0, "cpu")
-    kept = float(made.source.dimension)
-    return {"kept": kept, "seconds": time.monotonic() - began, "aligned": float(made.verdict.label == "aligned")}
+    alignment = run(find("default"), source, target, 0, "cpu")
+    kept = float(alignment.source.dimension)
+    return {"kept": kept, "seconds": time.monotonic() - began, "aligned": float(alignment.verdict.label == "aligned")}
 
 
 def _grown(words: int, dimension: int) -> dict[str, float]:
     """The same in a process of its own."""
     code = "import resource,subprocess,sys; done=subprocess.run(sys.argv[1:],capture_output=True,text=True,check=True)"
     code += "; print(done.stdout, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    given = [sys.executable, __file__, "--one", str(words), str(dimension)]
-    told = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, check=True).stdout
-    found, memory = told.rsplit(maxsplit=1)
-    return {"words": words, "dimension": dimension, **json.loads(found), "memory": int(memory) / 1024}
+    arguments = [sys.executable, __file__, "--one", str(words), str(dimension)]
+    printed = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    ).stdout
+    figures, memory = printed.rsplit(maxsplit=1)
+    return {"words": words, "dimension": dimension, **json.loads(figures), "memory": int(memory) / 1024}
 
 
 def growth_table(words: list[dict[str, float]], wide: list[dict[str, float]]) -> str:
@@ -214,33 +216,33 @@ def growth_table(words: list[dict[str, float]], wide: list[dict[str, float]]) ->
     head = ["words", "dimensions", "seconds", "memory, MiB", "aligned"]
     rows = [
         [
-            f"{each['words']:,}",
-            _dimensions(each),
-            f"{each['seconds']:.1f}",
-            f"{each['memory']:.0f}",
-            "yes" if each["aligned"] else "no",
+            f"{row['words']:,}",
+            _dimensions(row),
+            f"{row['seconds']:.1f}",
+            f"{row['memory']:.0f}",
+            "yes" if row["aligned"] else "no",
         ]
-        for each in (*words, *wide)
+        for row in (*words, *wide)
     ]
-    told = []
+    sentences = []
     for name, series, by in (("words", words, "words"), ("dimensions", wide, "dimension")):
         for what in ("seconds", "memory"):
-            told.append(f"{what} grow as {name} to the power {exponent(series, by, what):.2f}")
-    return f"{markdown(head, rows)}\n\nFitted to the larger half: {'; '.join(told)}."
+            sentences.append(f"{what} grow as {name} to the power {exponent(series, by, what):.2f}")
+    return f"{markdown(head, rows)}\n\nFitted to the larger half: {'; '.join(sentences)}."
 
 
-def _dimensions(each: dict[str, float]) -> str:
-    given, kept = int(each["dimension"]), int(each["kept"])
-    return str(given) if given == kept else f"{given}, reduced to {kept}"
+def _dimensions(row: dict[str, float]) -> str:
+    whole, kept = int(row["dimension"]), int(row["kept"])
+    return str(whole) if whole == kept else f"{whole}, reduced to {kept}"
 
 
 def exponent(series: list[dict[str, float]], by: str, what: str) -> float:
     """The slope of a straight line through the larger half, both axes logarithmic; of sizes that were not reduced."""
-    whole = [each for each in series if each["kept"] == each["dimension"]]
+    whole = [row for row in series if row["kept"] == row["dimension"]]
     upper = whole[min(len(whole) // 2, len(whole) - 2) :] if len(whole) > 1 else []
     if not upper:
         return math.nan
-    fit = statistics.linear_regression([math.log(each[by]) for each in upper], [math.log(each[what]) for each in upper])
+    fit = statistics.linear_regression([math.log(row[by]) for row in upper], [math.log(row[what]) for row in upper])
     return fit.slope
 
 
@@ -250,9 +252,9 @@ def plot(words: list[dict[str, float]], wide: list[dict[str, float]], path: Path
 
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
     for panel, series, by in zip(panels, (words, wide), ("words", "dimension"), strict=True):
-        sizes = [each[by] for each in series]
-        panel.loglog(sizes, [each["seconds"] for each in series], "o-", color="#0072b2", label="seconds")
-        panel.loglog(sizes, [each["memory"] for each in series], "s--", color="#d55e00", label="MiB")
+        sizes = [row[by] for row in series]
+        panel.loglog(sizes, [row["seconds"] for row in series], "o-", color="#0072b2", label="seconds")
+        panel.loglog(sizes, [row["memory"] for row in series], "s--", color="#d55e00", label="MiB")
         panel.set(xlabel=by if by == "words" else "dimensions")
         panel.legend()
     figure.savefig(path, metadata={"Date": None})
@@ -267,21 +269,21 @@ def _vectors(asked: argparse.Namespace, folder: Path) -> list[str]:
     return paths
 
 
-def _told(ended: Ended) -> dict[str, Any]:
-    return {"seconds": ended.seconds, "memory": ended.memory, "verdict": ended.told["verdict"]}
+def _as_json(ended: Ended) -> dict[str, Any]:
+    return {"seconds": ended.seconds, "memory": ended.memory, "verdict": ended.printed["verdict"]}
 
 
 def _arguments() -> argparse.Namespace:
-    made = parser(__doc__)
-    made.add_argument(
+    options = parser(__doc__)
+    options.add_argument(
         "--pair", default="", help="such as we-z:es-en; a made pair of 5,000 words without it, or its data"
     )
-    made.add_argument("--recipes", type=lambda text: text.split(","), default=["default", "artetxe2018"])
-    made.add_argument("--most-words", type=int, default=20_000)
-    made.add_argument("--most-dimensions", type=int, default=1000)
-    made.add_argument("--no-plot", action="store_true", help="where matplotlib is not installed")
-    made.add_argument("--one", type=int, nargs=2, help=argparse.SUPPRESS)
-    return made.parse_args()
+    options.add_argument("--recipes", type=lambda text: text.split(","), default=["default", "artetxe2018"])
+    options.add_argument("--most-words", type=int, default=20_000)
+    options.add_argument("--most-dimensions", type=int, default=1000)
+    options.add_argument("--no-plot", action="store_true", help="where matplotlib is not installed")
+    options.add_argument("--one", type=int, nargs=2, help=argparse.SUPPRESS)
+    return options.parse_args()
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def shuffled_by_word(draw: Draw, data: Path) -> Pair:
 def shuffled_by_coordinate(draw: Draw, data: Path) -> Pair:
     """A real pair, but every coordinate of the target handed round among its words."""
     source, target = _some_words(draw, *_real(data, draw.one(WE_Z)))
-    return _made(source, torch.stack([each[draw.order(len(each))] for each in target.mT], dim=1))
+    return _made(source, torch.stack([column[draw.order(len(column))] for column in target.mT], dim=1))
 
 
 def against_its_shape(draw: Draw, data: Path) -> Pair:
@@ -148,7 +148,7 @@ def languages(draw: Draw, data: Path) -> Pair:
     source, target, truth = _translated(data, draw.one(WE_Z))
     kept = draw.share(0.3, 1.0)
     blur, dimension = draw.share(0.0, 0.5), draw.whole(25, source.dimension)
-    worn = [_worn(draw, each, kept, blur, dimension) for each in (source, target)]
+    worn = [_worn(draw, side, kept, blur, dimension) for side in (source, target)]
     return Pair(worn[0], worn[1], truth)
 
 
@@ -170,7 +170,7 @@ REALS: tuple[Family, ...] = (languages, turned_copies)
 
 
 def _made(source: Tensor, target: Tensor) -> Pair:
-    named = [[f"{side}{row}" for row in range(len(each))] for side, each in (("s", source), ("t", target))]
+    named = [[f"{side}{row}" for row in range(len(vectors))] for side, vectors in (("s", source), ("t", target))]
     return Pair(Space.of(named[0], source), Space.of(named[1], target))
 
 
@@ -209,15 +209,15 @@ def judge_one(family: Family, seed: int, data: Path, device: str, threads: int) 
     torch.set_num_threads(threads)
     pair = family(Draw(seed), data)
     began = time.monotonic()
-    made = align(find("default"), pair.source, pair.target, seed, device)
-    told = {"family": family.__name__.replace("_", " "), "seed": seed, "seconds": time.monotonic() - began}
+    alignment = align(find("default"), pair.source, pair.target, seed, device)
+    drawn = {"family": family.__name__.replace("_", " "), "seed": seed, "seconds": time.monotonic() - began}
     size = {"words": [len(pair.source), len(pair.target)], "dimension": pair.source.dimension}
-    verdict = {"verdict": made.verdict.label, "evidence": dict(made.verdict.evidence)}
-    return {**told, **size, **verdict, "accuracy": None if pair.truth is None else _accuracy(made, pair.truth)}
+    verdict = {"verdict": alignment.verdict.label, "evidence": dict(alignment.verdict.evidence)}
+    return {**drawn, **size, **verdict, "accuracy": None if pair.truth is None else _accuracy(alignment, pair.truth)}
 
 
-def _accuracy(made: Alignment, truth: Lexicon) -> float:
-    return float(score_translation(made, truth, ks=(1,)).forward["nn"].accuracy(1))
+def _accuracy(alignment: Alignment, truth: Lexicon) -> float:
+    return float(score_translation(alignment, truth, ks=(1,)).forward["nn"].accuracy(1))
 
 
 def main() -> None:
@@ -226,8 +226,8 @@ def main() -> None:
     nulls, reals = (NULLS, REALS) if asked.data.is_dir() else (MADE_NULLS, REALS[-1:])
     jobs = [*_spread(nulls, asked.nulls), *_spread(reals, asked.reals)]
     runs = judged_again(asked.again) if asked.again else judge_all(jobs, asked)
-    told = {"machine": machine(asked.device), "runs": runs}
-    keep(asked.output, "verdict", told, f"{headline(asked.device)}\n\n{table(runs)}")
+    content = {"machine": machine(asked.device), "runs": runs}
+    keep(asked.output, "verdict", content, f"{headline(asked.device)}\n\n{table(runs)}")
     store(asked, "verdict", table(runs))
     if not asked.no_plot:
         plot(runs, asked.output / "verdict.svg")
@@ -259,7 +259,7 @@ def judge_all(jobs: list[tuple[Family, int]], asked: argparse.Namespace) -> list
 
 def judged_again(kept: list[Path]) -> list[dict[str, Any]]:
     """The runs of earlier files, judged by the rule as it is now; of a pair in several files the last one counts."""
-    runs = [run for each in kept for run in json.loads(each.read_text(encoding="utf-8"))["runs"]]
+    runs = [run for path in kept for run in json.loads(path.read_text(encoding="utf-8"))["runs"]]
     latest = {(run["family"], run["seed"]): run for run in runs}
     return [run | {"verdict": judge(Evidence(**run["evidence"])).label} for run in latest.values()]
 
@@ -310,17 +310,17 @@ def plot(runs: list[dict[str, Any]], path: Path) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    made = parser(__doc__)
-    made.add_argument("--nulls", type=int, default=200)
-    made.add_argument("--reals", type=int, default=240)
-    made.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
-    made.add_argument("--workers", type=int, default=1, help="pairs at once")
-    made.add_argument("--seconds", type=float, default=float("inf"), help="begin no pair after so many")
-    made.add_argument(
+    options = parser(__doc__)
+    options.add_argument("--nulls", type=int, default=200)
+    options.add_argument("--reals", type=int, default=240)
+    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="cpu")
+    options.add_argument("--workers", type=int, default=1, help="pairs at once")
+    options.add_argument("--seconds", type=float, default=float("inf"), help="begin no pair after so many")
+    options.add_argument(
         "--again", type=Path, nargs="+", help="judge the kept evidence of these verdict.json; run nothing"
     )
-    made.add_argument("--no-plot", action="store_true", help="where matplotlib is not installed")
-    return made.parse_args()
+    options.add_argument("--no-plot", action="store_true", help="where matplotlib is not installed")
+    return options.parse_args()
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def drawn(alignment: Alignment) -> dict[str, bytes]:
     """Every figure as PNG; that of the words wide."""
     pictures = draw(alignment, tuple(FIGURES), lexicon=sample.lexicon()).pictures
     wide = draw(alignment, ("words",), width=WIDE).pictures
-    return {name: each["png"] for name, each in (pictures | wide).items()}
+    return {name: picture["png"] for name, picture in (pictures | wide).items()}
 
 
 def _shoot(page: str, path: Path) -> None:
@@ -55,8 +55,8 @@ def _shoot(page: str, path: Path) -> None:
 
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    for each in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars", "window-size=1180,900"):
-        options.add_argument(f"--{each}")
+    for option in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars", "window-size=1180,900"):
+        options.add_argument(f"--{option}")
     browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or ""))
     try:
         browser.get(page)

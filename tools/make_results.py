@@ -18,10 +18,10 @@ ORDER = ("lex-z-muse", "lex-z-omw", "lex-c", "similarity", "ablation-muse")
 
 def main(tables: Path, page: Path) -> None:
     """Write the page."""
-    found = [tables / f"{name}.md" for name in ORDER if (tables / f"{name}.md").is_file()]
-    if not found:
+    files = [tables / f"{name}.md" for name in ORDER if (tables / f"{name}.md").is_file()]
+    if not files:
         sys.exit(f"{tables}: holds no table; make one with 'calque reproduce TABLE --data DIR -o {tables}'")
-    parts = [REMARKS.read_text(encoding="utf-8").rstrip(), *(_section(path) for path in found)]
+    parts = [REMARKS.read_text(encoding="utf-8").rstrip(), *(_section(path) for path in files)]
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

@@ -212,10 +212,10 @@ def only_word(text: str) -> str | None:
 
     Words in capitals or with a capital inside are names of functions ("SUMIF", "MsgBox"): none of ours.
     """
-    found = re.fullmatch(r"[\W\d_]*([^\W\d_]{2,})[\W\d_]*", text)
-    if found is None or found[1][1:] != found[1][1:].lower():
+    match = re.fullmatch(r"[\W\d_]*([^\W\d_]{2,})[\W\d_]*", text)
+    if match is None or match[1][1:] != match[1][1:].lower():
         return None
-    return found[1].lower()
+    return match[1].lower()
 
 
 def make_lexicon(messages: Iterable[Message], source: Iterable[str], target: Iterable[str]) -> list[tuple[str, str]]:

@@ -35,8 +35,8 @@ def reference() -> str:
 
 def commands() -> Iterator[tuple[str, type]]:
     """The name and the dataclass of every command."""
-    for each in get_args(COMMANDS):
-        command, named = get_args(each)
+    for entry in get_args(COMMANDS):
+        command, named = get_args(entry)
         yield named.name, command
 
 
@@ -54,22 +54,22 @@ class Argument:
 
 def arguments(command: type) -> list[Argument]:
     """Those of one command, positional ones first, those that every command has last."""
-    hints, told = get_type_hints(command, include_extras=True), _sentences(command)
+    hints, sentences = get_type_hints(command, include_extras=True), _sentences(command)
     fields = dataclasses.fields(command)
-    made = [_argument(field, hints[field.name], told[field.name]) for field in fields]
+    listed = [_argument(field, hints[field.name], sentences[field.name]) for field in fields]
     own = set(vars(command).get("__annotations__", {}))
-    order = [(not each.positional, field.name not in own) for field, each in zip(fields, made, strict=True)]
-    return [made[place] for place in sorted(range(len(made)), key=lambda place: order[place])]
+    order = [(not argument.positional, field.name not in own) for field, argument in zip(fields, listed, strict=True)]
+    return [listed[place] for place in sorted(range(len(listed)), key=lambda place: order[place])]
 
 
 def _section(name: str, command: type) -> str:
-    given = arguments(command)
-    positional = " ".join(each.spelling[0] for each in given if each.positional)
+    listed = arguments(command)
+    positional = " ".join(argument.spelling[0] for argument in listed if argument.positional)
     summary = " ".join((command.__doc__ or "").split())
     rows = [
-        f"| {', '.join(f'`{spelling}`' for spelling in each.spelling)} | {each.takes} | {each.default} "
-        f"| {_cell(each.sentence)} |"
-        for each in given
+        f"| {', '.join(f'`{spelling}`' for spelling in argument.spelling)} | {argument.takes} | {argument.default} "
+        f"| {_cell(argument.sentence)} |"
+        for argument in listed
     ]
     head = "| argument | takes | without it | |\n|---|---|---|---|\n"
     typed = f"calque {name} {positional}".strip()
@@ -104,7 +104,7 @@ def _takes(kind: Any, metavar: str | None) -> str:
         return " ".join(f"`{choice}`" for choice in get_args(kind))
     if get_origin(kind) is tuple:
         return "one or more"
-    kinds = [each for each in (get_args(kind) or (kind,)) if each is not type(None)]
+    kinds = [option for option in (get_args(kind) or (kind,)) if option is not type(None)]
     return {bool: "", int: "a number", Path: "a path", str: "text"}.get(kinds[0], "")
 
 
@@ -114,11 +114,11 @@ def _cell(text: str) -> str:
 
 def _sentences(command: type) -> dict[str, str]:
     """The sentence under every field, those of the classes above it included."""
-    told: dict[str, str] = {}
-    for each in reversed([each for each in command.__mro__ if dataclasses.is_dataclass(each)]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+    sentences: dict[str, str] = {}
+    for owner in reversed([owner for owner in command.__mro__ if dataclasses.is_dataclass(owner)]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
         assert isinstance(body, ast.ClassDef)
         for field, after in zip(body.body, body.body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-                told[field.target.id] = " ".join(str(ast.literal_eval(after.value)).split())
-    return told
+                sentences[field.target.id] = " ".join(str(ast.literal_eval(after.value)).split())
+    return sentences

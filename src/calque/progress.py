@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,24 @@ def quiet(step: Step) -> None:
 def never() -> bool:
     """The answer to "stop?" when nobody can ask for it."""
     return False
+
+
+class Clock:
+    """Passes every step on, and keeps it with its time. A stage lasts from the last step before it to its own last."""
+
+    def __init__(self, listen: Listen) -> None:
+        self.listen, self.began, self.last = listen, time.monotonic(), 0.0
+        self.log: list[dict[str, Any]] = []
+        self.seconds: dict[str, float] = {}
+
+    def hear(self, step: Step) -> None:
+        """Keep a step, and pass it on."""
+        now = time.monotonic() - self.began
+        self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
+        self.last = now
+        self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
+        self.listen(step)
+
+    def rounded(self) -> dict[str, float]:
+        """Seconds of each stage, to the millisecond."""
+        return {stage: round(seconds, 3) for stage, seconds in self.seconds.items()}

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,20 @@ class TestText:
             assert out.startswith("verdict: aligned\n")
             assert out.endswith(f"run: {tmp_path}\n")
             assert err == ("" if quiet else f"calque: now try: calque translate {tmp_path} fuente0099\n")
+
+    def test_a_share_and_its_percent_sign_stay_on_one_line(
+        self, aligned: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from calque.cli.align import WIDTH, print_verdict
+
+        alignment = Alignment.load(aligned.folder)
+        for filled in range(WIDTH - 40, WIDTH - 5):
+            reason = f"{'x' * filled} (failed starts: 48 %)"
+            verdict = replace(alignment.verdict, reasons=(reason,))
+            print_verdict(replace(alignment, verdict=verdict))
+            lines = capsys.readouterr().out.splitlines()
+            assert sum("48 %" in line for line in lines) == 1
+            assert reason in re.sub(r"\n? +", " ", "\n".join(lines))
 
     def test_verbose_says_what_was_read(
         self, calque: Callable[..., Any], noise_files: Any, quickest: Path, tmp_path: Path

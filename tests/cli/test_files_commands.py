@@ -68,7 +68,7 @@ class TestCache:
     def test_is_used_unless_refused(
         self, option: list[str], calque: Callable[..., Any], files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("calque.data.formats.cache.SMALLEST", 1)
+        monkeypatch.setattr("calque.data.formats.reading.SMALLEST", 1)
         monkeypatch.setenv("CALQUE_CACHE", str(tmp_path / "cache"))
         first, second = (calque("inspect", files.source, "--json", *option) for _ in range(2))
         assert first.json == second.json
@@ -80,7 +80,7 @@ class TestCache:
     def test_trouble_with_it_is_a_line_on_stderr(
         self, calque: Callable[..., Any], files: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("calque.data.formats.cache.SMALLEST", 1)
+        monkeypatch.setattr("calque.data.formats.reading.SMALLEST", 1)
         monkeypatch.setenv("CALQUE_CACHE", str(files.source))
         told = calque("inspect", files.source, "--json")
         assert told.code == 0

@@ -8,13 +8,11 @@ import pytest
 import torch
 from scipy import stats
 
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import LexiconError
 from calque.evaluate import read_similarity, score_similarity
 from calque.evaluate.similarity import Judged
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 

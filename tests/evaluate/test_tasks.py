@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import LexiconError
 from calque.evaluate import TASKS, SimilarityTask, TranslationTask, score_similarity, score_translation
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 

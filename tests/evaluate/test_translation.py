@@ -4,12 +4,10 @@ import pytest
 import torch
 
 from calque.data.lexicon import Lexicon
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
 from calque.evaluate import score_translation
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import torch
 
-from calque.data.preprocess import Preprocessing
 from calque.errors import SettingsError
 from calque.experiments.driver import run_plan
 from calque.experiments.paper_plan import PaperRequest, paper_plan
 from calque.experiments.report import Report
 from calque.experiments.worker import Engine
 from calque.linear.closed_forms import procrustes
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.recipes import Recipe
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from calque.data.preprocess import Preprocessing, fit
 from calque.data.space import Space
-from calque.linear.maps import LinearMap, NetworkMap
-from calque.linear.side import Side, map_space, map_subwords
+from calque.linear.maps import LinearMap, NetworkMap, Preprocessing, Side, fit, map_space, map_subwords
 
 
 def normal(*size: int, seed: int) -> torch.Tensor:

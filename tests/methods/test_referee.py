@@ -6,10 +6,8 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
-from calque.linear.maps import LinearMap, NetworkMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, NetworkMap, Preprocessing, Side
 from calque.methods.default.alternation import random_rotation
 from calque.methods.referee import referee
 from calque.methods.task import FEWEST_WORDS, Task

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from calque.data.space import Space
-from calque.methods.task import Task, word_weights
+from calque.methods.task import Task
+from calque.transport.sinkhorn import word_weights
 
 LIKE = torch.zeros(1, dtype=torch.float64)
 

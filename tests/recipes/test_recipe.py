@@ -12,11 +12,9 @@ import torch
 
 import calque
 from calque.data.lexicon import Lexicon
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.methods.default.alternation import AlternationSettings
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings
 from calque.methods.default.refinement import RefinementSettings
@@ -130,6 +128,11 @@ def test_a_base_is_looked_for_beside_the_file_that_names_it(tmp_path, monkeypatc
     assert read_recipe(second).settings.words == 50
 
 
+def test_a_path_with_a_null_byte_is_refused_as_any_other_bad_path():
+    with pytest.raises(SettingsError, match="null"):
+        find("x\0y.toml")
+
+
 def test_a_recipe_based_on_itself_is_refused(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(f"base = '{path}'\n")
@@ -225,7 +228,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("calque.recipes.running.time", made)
+    monkeypatch.setattr("calque.progress.time", made)
     return made
 
 

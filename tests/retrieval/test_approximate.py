@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import MissingExtraError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.retrieval import approximate
 from calque.retrieval.exact import find, neighbours
 from calque.runs.alignment import Alignment, Record

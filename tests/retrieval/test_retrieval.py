@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.retrieval import exact as retrieval
 from calque.retrieval.exact import RETRIEVALS, find, mutual, nearest, neighbourhood_similarity, neighbours, top
 

@@ -10,13 +10,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from calque.data.lexicon import Lexicon
-from calque.data.preprocess import Preprocessing, fit
 from calque.data.space import Space
 from calque.errors import CalqueError, RunError, SettingsError, UnknownWordError
 from calque.evaluate import score_similarity, score_translation
 from calque.evaluate.similarity import Judged
-from calque.linear.maps import LinearMap, NetworkMap
-from calque.linear.side import Milestone, Side, map_space
+from calque.linear.maps import LinearMap, Milestone, NetworkMap, Preprocessing, Side, fit, map_space
 from calque.runs.alignment import Alignment, Record
 from calque.runs.model_card import model_card
 from calque.verdict import Verdict

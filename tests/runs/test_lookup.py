@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import RunError, SettingsError, UnknownWordError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs import lookup
 from calque.runs.alignment import Alignment, Record
 from calque.runs.lookup import Lookup, mapped_tensors, spelled_alike

@@ -13,11 +13,9 @@ import torch
 
 import calque
 from calque.data.formats import write
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
 from calque.errors import RunError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.retrieval.exact import find, neighbours, neighbours_among
 from calque.runs import streaming
 from calque.runs.alignment import Alignment, Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.transport import SinkhornSettings, euclidean_cost, sinkhorn, sinkhorn_distance, sqrt_cosine_cost, uniform
 
 SETTINGS = SinkhornSettings(10.0, 20)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.transport import CLOSEST, SinkhornSettings, inner, scale, sinkhorn, sqrt_cosine_cost, uniform
 
 DOMAINS = ("kernel", "log")

@@ -165,4 +165,7 @@ def print_verdict(alignment: Alignment) -> None:
     """The verdict, its reasons and the notes."""
     print(f"verdict: {alignment.verdict.label}")
     for line in (*alignment.verdict.reasons, *(f"note: {note}" for note in alignment.record.notes)):
-        print(textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    "))
+        # A no-break space keeps a number and its "%" on one line.
+        unbroken = line.replace(" %", "\N{NO-BREAK SPACE}%")
+        wrapped = textwrap.fill(unbroken, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        print(wrapped.replace("\N{NO-BREAK SPACE}%", " %"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -117,30 +118,22 @@ class StageBars:
         return f"{step.number} starts, best cost {self.lowest[step.stage]:.3f}"
 
 
-class Interruption:
-    """The first Ctrl-C asks to finish with the best so far; the second stops at once."""
-
-    def __init__(self, message: str) -> None:
-        self.asked, self.message = False, message
-
-    def __call__(self) -> bool:
-        """Whether to finish."""
-        return self.asked
-
-    def hear(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal."""
-        if self.asked:
-            signal.default_int_handler(number, frame)
-        self.asked = True
-        print(f"calque: {self.message}; Ctrl-C again to stop at once", file=sys.stderr)
-
-
 @contextmanager
-def interruptible(message: str = "finishing with the best so far") -> Iterator[Interruption]:
-    """Turn Ctrl-C into a request to finish; ``message`` is printed when it is made."""
-    interruption = Interruption(message)
-    earlier = signal.signal(signal.SIGINT, interruption.hear)
+def interruptible(message: str = "finishing with the best so far") -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a request to finish, and print ``message``; the second one stops at once.
+
+    Gives a function that says whether to finish.
+    """
+    asked = threading.Event()
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            signal.default_int_handler(number, frame)
+        asked.set()
+        print(f"calque: {message}; Ctrl-C again to stop at once", file=sys.stderr)
+
+    earlier = signal.signal(signal.SIGINT, hear)
     try:
-        yield interruption
+        yield asked.is_set
     finally:
         signal.signal(signal.SIGINT, earlier)

@@ -13,10 +13,10 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import LexiconError
 from calque.evaluate.protocol import GoldData
+from calque.linear.maps import unit
 from calque.runs.alignment import Alignment
 
 Phrases = Literal["average", "skip"]

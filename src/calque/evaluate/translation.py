@@ -121,7 +121,7 @@ def score_translation(
         scores = {}
         for name in retrievals:
             queries = ask(alignment, gold, max(ks), way_back, name)
-            right = {k: sum(query.place < min(k, len(query.found)) for query in queries) for k in ks}
+            right = {k: sum(query.place < min(k, len(query.candidates)) for query in queries) for k in ks}
             scores[name] = DirectionScore(right, len(queries), len(gold) - len(queries))
         directions.append(scores)
     return TranslationScore(*directions)
@@ -135,13 +135,13 @@ class Asked:
     """The word, in the language that asks."""
     right: frozenset[int]
     """The right answers, in the language that is asked."""
-    found: tuple[int, ...]
-    """The candidates, best first."""
+    candidates: tuple[int, ...]
+    """Their rows, best first."""
 
     @property
     def place(self) -> int:
         """The number of candidates before the first right one; of all candidates where none is right."""
-        return next((place for place, row in enumerate(self.found) if row in self.right), len(self.found))
+        return next((place for place, row in enumerate(self.candidates) if row in self.right), len(self.candidates))
 
 
 def ask(alignment: Alignment, lexicon: Lexicon, k: int, back: bool = False, retrieval: str = "csls") -> list[Asked]:

@@ -13,7 +13,7 @@ import torch
 from calque import recipes
 from calque.data.space import Space
 from calque.errors import CalqueError, LexiconError, RunError
-from calque.evaluate import DirectionScore, SimilarityScore, score_similarity, score_translation
+from calque.evaluate import DirectionScore, SimilarityScore, SimilarityTask, TranslationTask
 from calque.evaluate.similarity import Judged
 from calque.experiments.gold import WordPairs
 from calque.experiments.jobs import Watch, cores
@@ -133,13 +133,13 @@ def judge(judges: Judges, alignment: Alignment) -> Score:
     if judges.lexicons:
         try:
             forward, *back = (pairs.drawn_by(judges.key.seed) for pairs in judges.lexicons.values())
-            score = score_translation(alignment, forward, back[0] if back else None, RETRIEVALS)
+            score = TranslationTask(RETRIEVALS).score(alignment, (forward, back[0] if back else None))
             translation = dict(zip(judges.lexicons, (score.forward, score.backward), strict=False))
         except LexiconError as error:
             errors |= dict.fromkeys(judges.lexicons, str(error))
     if judges.similarities is not None:
         try:
-            similarity = score_similarity(alignment, judges.similarities)
+            similarity = SimilarityTask().score(alignment, list(judges.similarities))
         except LexiconError as error:
             errors["similarity"] = str(error)
     return Score(translation, similarity, errors)

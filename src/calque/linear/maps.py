@@ -1,11 +1,97 @@
-"""Maps between spaces: linear ones, and networks with hidden layers."""
+"""How the vectors of one language get into the common space: preprocessing, then a map, then length 1."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from calque.data.space import Space, SubwordModel
+from calque.errors import SettingsError
+
+BLOCK_ROWS = 65_536
+"""How many vectors of a space are mapped at once."""
+STEPS = ("unit", "center", "standardise", "iterative")
+"""unit: every vector to length 1; center: mean to 0; standardise: mean to 0 and deviation to 1 in every dimension;
+iterative: unit and center in turn, five times, until both nearly hold at once (Zhang et al. 2019)."""
+
+_ITERATIVE_ROUNDS = 5
+_SHORTEST = 1e-12
+
+unit: Callable[[Tensor], Tensor] = partial(torch.nn.functional.normalize, dim=-1, eps=_SHORTEST)
+"""Every row at length 1; a row of zeros stays a row of zeros."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessing:
+    """Steps whose means and deviations were measured on one space."""
+
+    steps: tuple[tuple[Tensor, Tensor] | None, ...]
+    """Each is a (shift, scale), or None for making every vector length 1."""
+
+    def apply(self, vectors: Tensor) -> Tensor:
+        """The same steps on any vectors of that space."""
+        for step in self.steps:
+            vectors = unit(vectors) if step is None else (vectors - step[0].to(vectors)) * step[1].to(vectors)
+        return vectors
+
+    def cpu(self) -> Preprocessing:
+        """The same, with all tensors in main memory."""
+        return Preprocessing(tuple(None if step is None else (step[0].cpu(), step[1].cpu()) for step in self.steps))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors to save; ``from_tensors`` reads them."""
+        saved: dict[str, Tensor] = {}
+        for number, step in enumerate(self.steps):
+            if step is None:
+                saved[f"{number}.unit"] = torch.ones(1)
+            else:
+                saved[f"{number}.shift"], saved[f"{number}.scale"] = step[0].contiguous(), step[1].contiguous()
+        return saved
+
+    @classmethod
+    def from_tensors(cls, saved: dict[str, Tensor]) -> Preprocessing:
+        """The preprocessing that was saved as these tensors."""
+        steps: list[tuple[Tensor, Tensor] | None] = []
+        for number in sorted({int(name.split(".")[0]) for name in saved}):
+            is_unit = f"{number}.unit" in saved
+            steps.append(None if is_unit else (saved[f"{number}.shift"], saved[f"{number}.scale"]))
+        return cls(tuple(steps))
+
+
+def fit(vectors: Tensor, names: Sequence[str]) -> tuple[Preprocessing, Tensor]:
+    """Measure and apply the named steps in order; the preprocessing, and the vectors after it."""
+    check_steps(names)
+    simple_names: list[str] = []
+    for name in names:
+        simple_names += ["unit", "center"] * _ITERATIVE_ROUNDS if name == "iterative" else [name]
+    steps: list[tuple[Tensor, Tensor] | None] = []
+    for name in simple_names:
+        steps.append(None if name == "unit" else _shift_and_scale(vectors, name))
+        vectors = Preprocessing((steps[-1],)).apply(vectors)
+    return Preprocessing(tuple(steps)), vectors
+
+
+def check_steps(names: Sequence[str]) -> None:
+    """SettingsError, with the choices, if a name is not that of a step."""
+    for name in names:
+        if name not in STEPS:
+            raise SettingsError(f"no preprocessing step is called {name!r}; there are: {', '.join(STEPS)}")
+
+
+def _shift_and_scale(vectors: Tensor, name: str) -> tuple[Tensor, Tensor]:
+    mean = vectors.mean(dim=0)
+    if name == "center":
+        return mean, torch.ones_like(mean)
+    deviation = vectors.std(dim=0, correction=0)
+    # A dimension that only varies by rounding errors is constant, and becomes 0.
+    rounding = 8 * torch.finfo(vectors.dtype).eps * vectors.abs().amax(dim=0)
+    return mean, torch.where(deviation > rounding, 1.0 / deviation.clamp_min(_SHORTEST), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +173,63 @@ class NetworkMap:
 def map_from(saved: dict[str, Tensor], name: str) -> LinearMap | NetworkMap:
     """The map of either kind that was saved under this name."""
     return LinearMap(saved[name]) if name in saved else NetworkMap.from_tensors(saved, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The way of one language into the common space: preprocessing, then a map."""
+
+    preprocessing: Preprocessing
+    map: LinearMap | NetworkMap
+
+    def apply(self, vectors: Tensor) -> Tensor:
+        """Preprocessed, mapped, and of unit length."""
+        return unit(self.map.apply(self.preprocessing.apply(vectors)))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors to save; ``from_tensors`` reads them."""
+        saved = {f"preprocessing.{name}": value for name, value in self.preprocessing.tensors().items()}
+        return saved | {f"map{name}": value for name, value in self.map.tensors().items()}
+
+    @classmethod
+    def from_tensors(cls, saved: dict[str, Tensor]) -> Side:
+        """The side that was saved as these tensors."""
+        prefix = "preprocessing."
+        steps = {name.removeprefix(prefix): value for name, value in saved.items() if name.startswith(prefix)}
+        return cls(Preprocessing.from_tensors(steps), map_from(saved, "map"))
+
+
+@dataclass(frozen=True, eq=False)
+class Milestone:
+    """The maps of both sides after an early stage, kept to show what each stage contributed."""
+
+    stage: str
+    source: LinearMap | NetworkMap
+    target: LinearMap | NetworkMap
+
+
+@dataclass(frozen=True)
+class _MappedSubwords:
+    """A subword model whose vectors are carried into the common space."""
+
+    model: SubwordModel
+    side: Side
+
+    def vector(self, word: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        vectors = torch.as_tensor(self.model.vector(word)).unsqueeze(0)
+        return np.asarray(self.side.apply(vectors)[0].numpy(), np.float32)
+
+
+def map_space(space: Space, side: Side) -> Space:
+    """A language carried into the common space, block by block, with its subword model if it has one."""
+    blocks = torch.split(space.vectors, BLOCK_ROWS)
+    first = side.apply(blocks[0])
+    mapped = first.new_empty(len(space.vectors), first.shape[1])
+    for rows, block in zip(torch.split(mapped, BLOCK_ROWS), blocks, strict=True):
+        rows.copy_(side.apply(block))
+    return replace(space, vectors=mapped, subwords=map_subwords(space, side))
+
+
+def map_subwords(space: Space, side: Side) -> SubwordModel | None:
+    """The subword model of a space, with its vectors carried into the common space; None if it has none."""
+    return None if space.subwords is None else _MappedSubwords(space.subwords, side)

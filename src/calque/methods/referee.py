@@ -1,4 +1,4 @@
-"""Evidence for a map that was found in any way at all: it competes with starts that know nothing of it.
+"""Evidence for a map of any origin: it competes with starts that do not know it.
 
 The map is put into an arena of the search (few words, few dimensions) and polished there by the same alternation as
 every start. Then it must do what a winner of the search must do: stand clear of the crowd that ended elsewhere, and be
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calque.data.preprocess import fit, unit
 from calque.linear.closed_forms import nearest_orthogonal, principal
-from calque.linear.side import Side
+from calque.linear.maps import Side, fit, unit
 from calque.methods.default.alternation import Problem, alternate
 from calque.methods.default.search import SearchSettings, evidence_of, finish_of, rounds_of_starts, standing_of
 from calque.methods.default.starts import build_arena
-from calque.methods.task import FEWEST_WORDS, Task, word_weights
+from calque.methods.task import FEWEST_WORDS, Task
 from calque.progress import Step
 from calque.retrieval.exact import find, mutual
+from calque.transport.sinkhorn import word_weights
 from calque.verdict import Evidence
 
 ROUNDS = 2

@@ -10,15 +10,12 @@ import torch
 from torch import Tensor
 
 from calque.data.space import Space
-from calque.linear.side import Milestone, Side
+from calque.linear.maps import Milestone, Side
 from calque.progress import Listen, never, quiet
-from calque.transport import uniform
 from calque.verdict import Evidence
 
 FEWEST_WORDS = 100
 """Fewer words than this are too few to tell one rotation from another."""
-RARE = 1e-3
-"""Words rarer than this share of the text get more weight than their frequency."""
 
 
 class Checkpoint:
@@ -66,17 +63,3 @@ class Outcome:
 
 
 Method = Callable[[Task, Any], Outcome]
-
-
-def word_weights(space: Space, like: Tensor) -> Tensor:
-    """The weights of words in the transport (r and c of the paper): their frequencies, with rare words raised.
-
-    p ∝ count · max(1, (√(f/t) + 1) · t/f) with f = count / total and t = 1e-3, as in the published training. A word
-    with a count of 0 weighs as much as the rarest word seen. Without counts all words weigh the same.
-    """
-    if space.counts is None:
-        return uniform(len(space), like)
-    counts = space.counts.clamp_min(float(space.counts[space.counts > 0].min()))
-    frequency = counts / counts.sum()
-    raised = counts * (((frequency / RARE).sqrt() + 1) * RARE / frequency).clamp_min(1.0)
-    return (raised / raised.sum()).to(like)

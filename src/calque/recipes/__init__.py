@@ -1,11 +1,20 @@
-"""Recipes: all of them (registry), as files (settings_file), and how they run (running, many)."""
+"""Recipes: all of them, by name or as files (registry), and how they run (running, many)."""
 
 from calque.data.toml_reader import into, read_toml
 from calque.recipes.checkpoint import forget
 from calque.recipes.many import check_names, run_many
-from calque.recipes.registry import METHODS, RECIPES, MethodEntry, Recipe, Supervision, searching
+from calque.recipes.registry import (
+    METHODS,
+    RECIPES,
+    MethodEntry,
+    Recipe,
+    Supervision,
+    find,
+    read_recipe,
+    searching,
+    to_toml,
+)
 from calque.recipes.running import choose_device, run, run_seeds
-from calque.recipes.settings_file import find, read_recipe, to_toml
 
 __all__ = [
     "METHODS",

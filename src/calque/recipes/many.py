@@ -12,7 +12,7 @@ from torch import Tensor
 
 from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.linear.side import Side, map_space
+from calque.linear.maps import Side, map_space
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings
 from calque.methods.default.correspondence import Lists, trusted
 from calque.methods.default.preparing import common_dimension, prepare
@@ -29,9 +29,9 @@ from calque.methods.many.triangles import (
     triangles_of,
 )
 from calque.methods.task import Outcome, Task
-from calque.progress import Listen, Step, never, quiet
+from calque.progress import Clock, Listen, Step, never, quiet
 from calque.recipes.registry import Recipe
-from calque.recipes.running import Clock, Inputs, checked_seed, choose_device, described, recorded, verdict_on
+from calque.recipes.running import Inputs, checked_seed, choose_device, described, recorded, verdict_on
 from calque.retrieval.exact import FREQUENT, NEIGHBOURHOOD, Neighbours, Pairs, find, nearest
 from calque.runs.family import Family, Relation
 from calque.verdict import Verdict

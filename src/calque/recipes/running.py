@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import operator
 import platform
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import metadata
@@ -21,7 +20,7 @@ from calque.data.space import Space
 from calque.errors import LexiconError, SettingsError
 from calque.methods.referee import referee
 from calque.methods.task import Outcome, Task
-from calque.progress import Listen, Step, never, quiet
+from calque.progress import Clock, Listen, never, quiet
 from calque.recipes.checkpoint import FileCheckpoint
 from calque.recipes.registry import Recipe
 from calque.retrieval.exact import find
@@ -180,7 +179,7 @@ def with_hints(verdict: Verdict, hints: Mapping[str, Any], lexicon: Lexicon, tas
 def _alignment(
     recipe: Recipe, task: Task, outcome: Outcome, verdict: Verdict, clock: Clock, inputs: Inputs
 ) -> Alignment:
-    """Both spaces mapped, with all that is known of how; on a GPU with the CSLS penalties, which are quick there."""
+    """The alignment and its record. On a GPU it has the CSLS penalties too, because they are quick there."""
     record = recorded(recipe, task.seed, task.device, clock, inputs, outcome.notes, task.stopped())
     sides = outcome.source, outcome.target
     alignment = Alignment.of((task.source, task.target), sides, verdict, record, outcome.back)
@@ -223,27 +222,6 @@ def _checkpoint_key(recipe: Recipe, task: Task, inputs: Inputs) -> str:
     return hashlib.sha256(repr(key).encode()).hexdigest()
 
 
-class Clock:
-    """Passes every step on, and keeps it with its time. A stage lasts from the last step before it to its own last."""
-
-    def __init__(self, listen: Listen) -> None:
-        self.listen, self.began, self.last = listen, time.monotonic(), 0.0
-        self.log: list[dict[str, Any]] = []
-        self.seconds: dict[str, float] = {}
-
-    def hear(self, step: Step) -> None:
-        """Keep a step, and pass it on."""
-        now = time.monotonic() - self.began
-        self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self.last
-        self.last = now
-        self.log.append({"stage": step.stage, "number": step.number, "seconds": round(now, 3), **step.values})
-        self.listen(step)
-
-    def rounded(self) -> dict[str, float]:
-        """Seconds of each stage, to the millisecond."""
-        return {stage: round(seconds, 3) for stage, seconds in self.seconds.items()}
-
-
 def versions() -> dict[str, str]:
     """Of everything that a result depends on."""
     others = {name: metadata.version(name) for name in ("torch", "numpy")}
@@ -254,10 +232,11 @@ def described(space: Space) -> dict[str, Any]:
     """Name and size of a space, and the SHA-256 of its words and vectors."""
     digest = hashlib.sha256("\n".join(space.words).encode("utf-8", "surrogateescape"))
     digest.update(space.vectors.contiguous().numpy().data)
+    words, dimension = space.vectors.shape
     return {
         "name": space.name,
-        "words": len(space),
-        "dimension": space.dimension,
+        "words": words,
+        "dimension": dimension,
         "counts": space.counts is not None,
         "sha256": digest.hexdigest(),
     }

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import MissingExtraError
+from calque.linear.maps import unit
 from calque.retrieval.exact import Neighbours, find, nearest, neighbours_among
 
 RESCORED = 50

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 
 BLOCK_ENTRIES = 16_000_000
 """How many similarities are in memory at once: 64 MB in float32. It cannot change an answer."""
@@ -46,10 +46,6 @@ class Neighbours:
     """(q, k)."""
     scores: Tensor
     """(q, k)."""
-
-    def first(self, k: int) -> Neighbours:
-        """The ``k`` best of each query."""
-        return Neighbours(self.indices[:, :k], self.scores[:, :k])
 
 
 @dataclass(frozen=True, eq=False)

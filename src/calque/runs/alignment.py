@@ -14,8 +14,7 @@ from torch import Tensor
 
 from calque.data.space import Space
 from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
-from calque.linear.maps import LinearMap, map_from
-from calque.linear.side import Milestone, Side, map_space, map_subwords
+from calque.linear.maps import LinearMap, Milestone, Side, map_from, map_space, map_subwords
 from calque.progress import never
 from calque.retrieval.exact import Neighbours, find, neighbours
 from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from calque.data.space import Space
 from calque.errors import RunError, SettingsError
-from calque.linear.side import Side, map_space
+from calque.linear.maps import Side, map_space
 from calque.runs.alignment import Alignment, Record, side_from
 from calque.runs.folder import (
     FAMILY,

@@ -12,7 +12,7 @@ from typing import Any
 Example = tuple[str, str, float]
 """A source word, its best translation, and the score of that."""
 TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Signs that turn the direction of all that follows."""
+"""Characters that turn the writing direction of the text after them."""
 MEANING = {
     "aligned": "Independent starts found this map, and it is far better than the others: use it.",
     "doubtful": "Something speaks for this map, but not enough: look at words that you know before you use it.",

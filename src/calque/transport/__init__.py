@@ -1,8 +1,19 @@
 """Optimal transport between two weighted sets of vectors: costs, plans, and a differentiable distance."""
 
-from calque.transport.costs import CLOSEST, euclidean_cost, sqrt_cosine_cost
 from calque.transport.distance import GRADIENTS, sinkhorn_distance
-from calque.transport.sinkhorn import Scaling, SinkhornSettings, TransportPlan, inner, scale, sinkhorn, uniform
+from calque.transport.sinkhorn import (
+    CLOSEST,
+    Scaling,
+    SinkhornSettings,
+    TransportPlan,
+    euclidean_cost,
+    inner,
+    scale,
+    sinkhorn,
+    sqrt_cosine_cost,
+    uniform,
+    word_weights,
+)
 
 __all__ = [
     "CLOSEST",
@@ -17,4 +28,5 @@ __all__ = [
     "sinkhorn_distance",
     "sqrt_cosine_cost",
     "uniform",
+    "word_weights",
 ]

@@ -1,4 +1,4 @@
-"""Transport plans between two weighted sets (section 3.1 of the paper, Algorithm 1)."""
+"""Costs and transport plans between two weighted sets (section 3.1 of the paper, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from calque.data.space import Space
 from calque.errors import SettingsError
+
+CLOSEST = 1e-6
+"""Added under the square root of the cost, so that its gradient is finite even if two vectors are equal."""
+RARE = 1e-3
+"""Words rarer than this share of the text get more weight than their frequency."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,35 @@ class Scaling:
         return torch.where(self.v > 0, self.v, 1.0).log()
 
 
+def sqrt_cosine_cost(source: Tensor, target: Tensor, out: Tensor | None = None) -> Tensor:
+    """M_ij = sqrt(2 - 2 cos(x_i, y_j)): a metric (Theorem 1). Rows of both must have unit length."""
+    doubled = torch.matmul(-2 * source, target.mT, out=out)
+    return doubled.add_(2 + CLOSEST).clamp_min_(CLOSEST).sqrt_()
+
+
+def euclidean_cost(source: Tensor, target: Tensor) -> Tensor:
+    """M_ij = ||x_i - y_j||, of vectors of any length. The paper tried it first and found it to do poorly."""
+    lengths = source.square().sum(dim=-1).unsqueeze(-1) + target.square().sum(dim=-1).unsqueeze(-2)
+    return (lengths - 2 * source @ target.mT + CLOSEST).clamp_min(CLOSEST).sqrt()
+
+
 def uniform(count: int, like: Tensor) -> Tensor:
     """Equal weights that sum to one, on the device and in the type of ``like``."""
     return torch.full((count,), 1.0 / count, dtype=like.dtype, device=like.device)
+
+
+def word_weights(space: Space, like: Tensor) -> Tensor:
+    """The weights of words in the transport (r and c of the paper): their frequencies, with rare words raised.
+
+    p ∝ count · max(1, (√(f/t) + 1) · t/f) with f = count / total and t = 1e-3, as in the published training. A word
+    with a count of 0 weighs as much as the rarest word seen. Without counts all words weigh the same.
+    """
+    if space.counts is None:
+        return uniform(len(space), like)
+    counts = space.counts.clamp_min(float(space.counts[space.counts > 0].min()))
+    frequency = counts / counts.sum()
+    raised = counts * (((frequency / RARE).sqrt() + 1) * RARE / frequency).clamp_min(1.0)
+    return (raised / raised.sum()).to(like)
 
 
 def sinkhorn(

@@ -17,7 +17,8 @@ import pytest
 import torch
 
 import calque
-from calque.data.formats import cache, file_identity, read, reading, write
+from calque.data import files
+from calque.data.formats import cache, read, reading, write
 from calque.data.formats.reading import SpaceReading
 from calque.data.space import Space
 from calque.errors import CacheWarning
@@ -29,15 +30,15 @@ NOTES = ("the header says 9 words, the file holds 4", "1 duplicate word left out
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own for each test, which takes small files too."""
-    monkeypatch.setattr(cache, "SMALLEST", 1)
+    monkeypatch.setattr(reading, "SMALLEST", 1)
     monkeypatch.setenv("CALQUE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that was written long ago, as far as time file_identity can tell."""
-    monkeypatch.setattr(file_identity, "COARSEST", -1)
+    """A file that was written long ago, as far as its times can tell."""
+    monkeypatch.setattr(files, "COARSEST", -1)
     path = tmp_path / "some.vec"
     path.write_bytes(b"9 2\n" + LINES)
     return path
@@ -61,13 +62,13 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many bytes were summed to see whether a file is what it was."""
     seen: list[int] = []
-    plain = file_identity.sha256_of_start
+    plain = files.sha256_of_start
 
     def watched(stream, size):
         seen.append(size)
         return plain(stream, size)
 
-    monkeypatch.setattr(file_identity, "sha256_of_start", watched)
+    monkeypatch.setattr(files, "sha256_of_start", watched)
     return seen
 
 
@@ -106,7 +107,7 @@ class TestSecondReading:
         assert not place.exists()
 
     def test_a_small_file_is_not_kept(self, old, place, monkeypatch):
-        monkeypatch.setattr(cache, "SMALLEST", old.stat().st_size + 1)
+        monkeypatch.setattr(reading, "SMALLEST", old.stat().st_size + 1)
         read(old)
         assert not place.exists()
 
@@ -190,7 +191,7 @@ class TestChangedSource:
         path.write_bytes(b"4 2\n" + LINES)
         read(path), read(path)
         assert summed == [path.stat().st_size]
-        monkeypatch.setattr(file_identity, "COARSEST", -1)
+        monkeypatch.setattr(files, "COARSEST", -1)
         read(path), read(path), read(path)
         assert summed == [path.stat().st_size] * 2
         assert parsed == ["new.vec"]
@@ -312,8 +313,8 @@ class TestEntryThatCannotBeWritten:
 
 LIMITED = """
 import resource, sys
-from calque.data.formats import cache, read
-cache.SMALLEST = 1
+from calque.data.formats import read, reading
+reading.SMALLEST = 1
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 found = read(sys.argv[1])
 print(len(found.space))
@@ -343,8 +344,8 @@ class TestSeveralAtOnce:
 
 AGAIN = """
 import sys
-from calque.data.formats import cache, read
-cache.SMALLEST = 1
+from calque.data.formats import cache, read, reading
+reading.SMALLEST = 1
 for _ in range(30):
     found = read(sys.argv[1])
     for each in cache.cache_folder().glob("[0-9a-f]*"):

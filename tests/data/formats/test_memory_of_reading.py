@@ -16,12 +16,12 @@ DIMENSION = 300
 SCRIPT = """
 import re, sys
 from pathlib import Path
-from calque.data.formats import cache, read
+from calque.data.formats import read, reading
 
 def kibibytes(name):
     return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 
-cache.SMALLEST = 1
+reading.SMALLEST = 1
 small, large = map(Path, sys.argv[1:])
 read(small)
 before = kibibytes("VmRSS")

@@ -102,7 +102,7 @@ def test_a_truncated_export_is_refused(tmp_path, save):
 
 
 def test_it_is_not_written(tmp_path, space):
-    with pytest.raises(FormatError, match=r"'muse' can only be read; write one of npy, npz, safetensors, word2vec"):
+    with pytest.raises(FormatError, match=r"'muse' can only be read; write one of npy, npz, word2vec, safetensors"):
         write(space, tmp_path / "x.pth")
     with pytest.raises(SettingsError, match="no format is called 'pickle'; choose one of fasttext, "):
         write(space, tmp_path / "x.pth", format="pickle")

@@ -7,7 +7,7 @@ import torch
 
 from calque.data.formats import read, sniff
 from calque.data.formats.format import ReadOptions
-from calque.data.formats.known_formats import FORMATS
+from calque.data.formats.reading import FORMATS
 from calque.data.formats.text import parse_block
 from calque.errors import FormatError
 

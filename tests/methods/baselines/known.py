@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.data.space import Space
+from calque.linear.maps import unit
 from calque.methods.task import Outcome, Task
 
 

@@ -5,7 +5,7 @@ import scipy.linalg
 import torch
 from known import normal, orthogonal, right_share, task, turns
 
-from calque.data.preprocess import unit
+from calque.linear.maps import unit
 from calque.methods.baselines.known_pairs import Artetxe2016Settings, Xing2015Settings, artetxe2016, xing2015
 
 PUBLISHED = Artetxe2016Settings()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from calque.data.preprocess import fit, unit
 from calque.data.space import Space
 from calque.errors import SettingsError
 from calque.linear.closed_forms import reweighted
+from calque.linear.maps import fit, unit
 from calque.methods.baselines.self_learning import (
     TELL_EVERY,
     Artetxe2018Settings,

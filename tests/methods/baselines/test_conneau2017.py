@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
 from calque.linear.closed_forms import nearest_orthogonal, procrustes
+from calque.linear.maps import unit
 from calque.methods.baselines import adversary
 from calque.methods.baselines.adversary import (
     Network,

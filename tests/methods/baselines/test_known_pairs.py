@@ -6,9 +6,8 @@ import scipy.linalg
 import torch
 from known import common, normal, orthogonal, task
 
-from calque.data.preprocess import unit
 from calque.errors import LexiconError
-from calque.linear.maps import LinearMap
+from calque.linear.maps import LinearMap, unit
 from calque.methods.baselines.known_pairs import known_pairs, rotation
 
 

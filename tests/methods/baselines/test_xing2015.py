@@ -5,7 +5,7 @@ import scipy.linalg
 import torch
 from known import normal, orthogonal, right_share, task, turns
 
-from calque.data.preprocess import unit
+from calque.linear.maps import unit
 from calque.methods.baselines.known_pairs import Xing2015Settings, Zhang2016Settings, xing2015, zhang2016
 
 PUBLISHED = Xing2015Settings()

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
+from calque.linear.maps import unit
 from calque.methods.baselines.adversary import Adam, generators
 from calque.methods.baselines.zhang2017 import (
     MOST_EVENTS,

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate, random_rotation
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
 

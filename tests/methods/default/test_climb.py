@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import random_rotation
 from calque.methods.default.climb import ClimbSettings, climb, dictionary, mutual_lists
 from calque.retrieval.exact import nearest

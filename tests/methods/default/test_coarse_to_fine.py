@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import SettingsError, SpaceError
 from calque.linear.closed_forms import principal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.climb import ClimbSettings
 from calque.methods.default.coarse_to_fine import CoarseToFineSettings, coarse_to_fine

@@ -7,10 +7,9 @@ import math
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay, nearest_orthogonal
-from calque.linear.maps import LinearMap
+from calque.linear.maps import LinearMap, unit
 from calque.methods.default import contrast as module
 from calque.methods.default.contrast import ContrastSettings, contrast
 from calque.methods.default.correspondence import lists, trusted

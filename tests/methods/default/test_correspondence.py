@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.linear.closed_forms import TwoWay
-from calque.linear.maps import LinearMap
+from calque.linear.maps import LinearMap, unit
 from calque.methods.default.correspondence import LEAST, correspondence
 from calque.retrieval.exact import NEIGHBOURHOOD
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.climb import ClimbSettings
 from calque.methods.default.deep_search import Attempt, DeepSearchSettings, Leading, deep_search, judged, random_crowd

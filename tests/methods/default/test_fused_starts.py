@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.linear.closed_forms import nearest_orthogonal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import random_rotation
 from calque.methods.default.fused_starts import Mixture, fused_plan, fused_start, neighbour_signs, profiles_by_band
 

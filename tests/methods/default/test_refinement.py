@@ -5,10 +5,9 @@ from itertools import pairwise
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay, nearest_orthogonal, procrustes, two_way
-from calque.linear.maps import LinearMap
+from calque.linear.maps import LinearMap, unit
 from calque.methods.default.correspondence import correspondence
 from calque.methods.default.refinement import FEWEST_PAIRS_A_DIMENSION, RefinementSettings, refine
 from calque.progress import Step

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from calque.data.preprocess import fit
 from calque.errors import SettingsError
+from calque.linear.maps import fit
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.methods.default.search import (
     Finish,

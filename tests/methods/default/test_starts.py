@@ -7,9 +7,9 @@ import pytest
 import scipy.linalg
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal, principal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate, random_rotation
 from calque.methods.default.starts import (
     STARTS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay, nearest_orthogonal
+from calque.linear.maps import unit
 from calque.methods.default.contrast import ContrastSettings
 from calque.methods.default.correspondence import correspondence
 from calque.methods.default.refinement import RefinementSettings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import unit
 from calque.linear.closed_forms import nearest_orthogonal
+from calque.linear.maps import unit
 from calque.methods.many.synchronisation import connected, implied_rotation, shared_maps, synchronise
 from calque.methods.many.triangles import pairs_of
 from calque.retrieval.exact import Pairs

@@ -7,8 +7,8 @@ import pytest
 import torch
 from paper_problems import normal, random_batch, random_transfer, seeded
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.methods.paper.gan import CriticNoise, Critics, GanSettings, critic_loss, draw_noise, first_critics, map_loss
 from calque.methods.paper.objective import Batch, Transfer, back_translation_loss
 from calque.methods.paper.training import RmsProp

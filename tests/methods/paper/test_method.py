@@ -14,8 +14,9 @@ from calque.methods.paper.gan import GanSettings
 from calque.methods.paper.method import PaperSettings, paper, paper_together
 from calque.methods.paper.objective import first_transfer
 from calque.methods.paper.training import generator_of
-from calque.methods.task import Outcome, Task, word_weights
+from calque.methods.task import Outcome, Task
 from calque.progress import Step
+from calque.transport.sinkhorn import word_weights
 
 FINDING = PaperSettings(
     batch=150,

@@ -11,7 +11,7 @@ import pytest
 import torch
 from paper_problems import language_pair, named, normal, only, random_batch, random_transfer, rotation
 
-from calque.data.preprocess import fit, unit
+from calque.linear.maps import fit, unit
 from calque.methods.paper.objective import Batch, Objective, Transfer, back_translation_loss
 from calque.methods.paper.training import TrainingWords
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost

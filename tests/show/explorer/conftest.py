@@ -10,10 +10,8 @@ import torch
 
 from calque.api import align
 from calque.data.lexicon import Lexicon
-from calque.data.preprocess import fit
 from calque.data.space import Space
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Side, fit
 from calque.runs.alignment import Alignment, Record
 from calque.show.explorer.explorer import Explorer, LiveRun
 from calque.show.explorer.serving import serving

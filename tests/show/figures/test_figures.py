@@ -17,8 +17,7 @@ from calque.api import align
 from calque.data.lexicon import Lexicon
 from calque.data.space import Space
 from calque.errors import SettingsError, UnknownWordError
-from calque.linear.maps import NetworkMap
-from calque.linear.side import Side
+from calque.linear.maps import NetworkMap, Side
 from calque.runs.alignment import Alignment, Record
 from calque.show.figures import FIGURES, FORMATS, Scene, draw
 from calque.show.figures.convergence import stage_accuracies, stage_courses

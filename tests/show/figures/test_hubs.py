@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import torch
 
-from calque.data.preprocess import fit, unit
 from calque.data.space import Space
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Side, fit, unit
 from calque.runs.alignment import Alignment, Record
 from calque.show.figures.hubs import hubs
 from calque.verdict import Verdict

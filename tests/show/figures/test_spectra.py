@@ -3,11 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calque.data.preprocess import Preprocessing, unit
 from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap, NetworkMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, NetworkMap, Preprocessing, Side, unit
 from calque.runs.alignment import Alignment, Record
 from calque.show.figures.spectra import spectra
 from calque.show.views import undo_map

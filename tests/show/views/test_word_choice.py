@@ -6,10 +6,8 @@ import pytest
 import torch
 
 from calque.data.formats import bare_name
-from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs.alignment import Alignment, Record
 from calque.show.views import language_names, mutual_translations, translations_to_show
 from calque.verdict import Verdict

@@ -24,15 +24,12 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from calque.data.files import written_whole
-from calque.data.formats.file_identity import FileIdentity, FileRecord
+from calque.data.files import FileIdentity, FileRecord, written_whole
 from calque.data.formats.format import FileContent, ReadOptions
 from calque.data.formats.text import decode
 
 VERSION = 1
 """How an entry is laid out; another layout has another number."""
-SMALLEST = 8 << 20
-"""Smaller files are not cached: they are read fast enough."""
 SHARE = 4
 """An entry may take one in so many bytes of the free disk."""
 ABANDONED = 24 * 3600
@@ -127,10 +124,8 @@ class CacheEntry:
             raise _not_kept(error.strerror or str(error)) from error
 
 
-def cache_entry(source: Path, options: ReadOptions, format: str | None) -> CacheEntry | None:
-    """The place for a file read with these options; None if the file is too small to be cached."""
-    if source.stat().st_size < SMALLEST:
-        return None
+def cache_entry(source: Path, options: ReadOptions, format: str | None) -> CacheEntry:
+    """The place for a file read with these options."""
     # A symbolic link is known by its own path: what it leads to may change.
     place = os.path.abspath(source)  # noqa: PTH100
     words = None if options.words is None else os.path.abspath(options.words)  # noqa: PTH100

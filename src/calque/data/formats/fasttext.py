@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from calque.data.formats.block_source import Vectors
-from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
-from calque.data.formats.streams import in_one_line
+from calque.data.formats.format import FileContent, Format, ReadOptions, in_one_line
+from calque.data.formats.text import RowCollector
 from calque.errors import FormatError, MissingExtraError, UnknownWordError
 
 MAGIC = (793712314).to_bytes(4, "little")

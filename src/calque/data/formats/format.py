@@ -1,22 +1,43 @@
-"""What all file formats share: how a format is described, what its reader gets and returns, how rows are collected."""
+"""What all file formats share: how a format is described, what its reader gets and returns, and how files are opened.
+
+Gzip is recognised by its first bytes, the errors of the system become sentences, and output appears whole.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from calque.data.files import written_whole
 from calque.data.formats.block_source import BlockSource, Vectors
-from calque.data.formats.streams import Head, ReadDigest
 from calque.data.space import SubwordModel
 from calque.errors import FormatError
 
-EXAMPLES = 5
-"""How many of the words that were left out a note names."""
+GZIP_MAGIC = b"\x1f\x8b"
+HEAD_SIZE = 1 << 20
+COMPRESSION = 6
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first bytes of a file, by which its format is recognised."""
+
+    path: Path
+    raw: bytes
+    """As they stand in the file."""
+    plain: bytes
+    """Decompressed."""
 
 
 @dataclass(frozen=True)
@@ -65,100 +86,113 @@ class Format:
     """Whether large files are cached once they were read. A format that can be mapped into memory needs no cache."""
 
 
-@dataclass
-class LeftOut:
-    """Words that were left out for one reason: how many, and the first few."""
-
-    count: int = 0
-    examples: list[str] = field(default_factory=list)
-
-    def add(self, word: str) -> None:
-        """Count one more."""
-        self.count += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(word)
-
-    def __str__(self) -> str:
-        return ", ".join(map(repr, self.examples)) + (", …" if self.count > len(self.examples) else "")
+def peek(path: Path) -> Head:
+    """The first bytes of a file; FormatError if there is no such file, or it is empty."""
+    with open_raw(path) as stream:
+        raw = stream.read(HEAD_SIZE)
+    if not raw:
+        raise FormatError(f"{path}: the file is empty, expected words and vectors; download or export it again")
+    if not raw.startswith(GZIP_MAGIC):
+        return Head(path, raw, raw)
+    with open_plain(path) as stream:
+        return Head(path, raw, stream.read(HEAD_SIZE))
 
 
-class RowCollector:
-    """Collects words and vectors into one array. Of equal words the first is kept; bad rows are left out and noted.
+@contextmanager
+def open_plain(path: Path, digest: ReadDigest | None = None) -> Iterator[IO[bytes]]:
+    """The content of a file, decompressed if it is gzip; FormatError if the gzip stream is damaged.
 
-    The array grows in place, by an eighth at a time: neither a wrong header nor a copy can double the memory.
-    A first block that owns its memory is taken over as it is.
+    ``digest`` sums the bytes that are read of the file itself.
     """
+    with open_raw(path) as raw:
+        compressed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        raw.seek(0)
+        stream: IO[bytes] = raw if digest is None else io.BufferedReader(_DigestedStream(raw, digest), HEAD_SIZE)
+        try:
+            if compressed:
+                stream = io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), HEAD_SIZE)
+            yield stream
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(f"{path}: the gzip stream is cut or damaged ({error}); download it again") from error
 
-    def __init__(self, limit: int | None = None) -> None:
-        self._limit = sys.maxsize if limit is None else limit
-        self._words: list[str] = []
-        self._seen: set[str] = set()
-        self._vectors: Vectors | None = None
-        self._counts: list[float] = []
-        self._left_out = {reason: LeftOut() for reason in _NOTES}
 
-    @property
-    def wanted(self) -> int:
-        """How many more words are wanted; zero once the limit is reached."""
-        return self._limit - len(self._words)
+@contextmanager
+def open_raw(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file; an error of the system becomes a FormatError."""
+    try:
+        check_is_file(path)
+        with path.open("rb") as stream:
+            yield stream
+    except PermissionError as error:
+        raise FormatError(f"{path}: may not be read (permission denied); check its owner and mode") from error
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror or error}); check the disk and the path") from error
 
-    def add(self, words: Sequence[str], block: Vectors, counts: Sequence[float] | None = None) -> None:
-        """Take these rows in, up to the limit."""
-        with np.errstate(invalid="ignore"):  # numpy warns of signalling NaN
-            finite = np.all(np.isfinite(block), axis=1).tolist()
-            nonzero = np.any(block, axis=1).tolist()
-        wanted, kept = self.wanted, list[int]()
-        for row, word in enumerate(words):
-            if len(kept) == wanted:
-                break
-            if word in self._seen:
-                self._left_out["duplicate"].add(word)
-            elif not word:
-                self._left_out["empty"].add(word)
-            elif not finite[row]:
-                self._left_out["infinite"].add(word)
-            elif not nonzero[row]:
-                self._left_out["zero"].add(word)
+
+def check_is_file(path: Path) -> None:
+    """FormatError for a directory, a pipe, or a path where nothing is."""
+    if path.is_dir():
+        raise FormatError(f"{path}: is a directory, expected a file of word vectors; name a file inside it")
+    if not path.exists():
+        raise FormatError(f"{path}: no such file; check the path")
+    if not path.is_file():
+        raise FormatError(f"{path}: is not a plain file, and a pipe cannot be read twice; save it to a file first")
+
+
+@contextmanager
+def output(path: Path) -> Iterator[IO[bytes]]:
+    """A stream that becomes ``path`` once all is written; compressed if the name ends in ``.gz``."""
+    try:
+        with written_whole(path) as stream:
+            if path.suffix.lower() != ".gz":
+                yield stream
             else:
-                kept.append(row)
-                self._seen.add(word)
-        if not kept:
-            return
-        self._append_vectors(block if len(kept) == len(block) else block[kept])
-        self._words.extend([words[row] for row in kept])
-        if counts is not None:
-            self._counts.extend([counts[row] for row in kept])
-
-    def _append_vectors(self, block: Vectors) -> None:
-        if self._vectors is None:
-            owned = block.flags.owndata and block.flags.writeable and block.flags.c_contiguous
-            self._vectors = block if owned else block.copy()
-            return
-        filled = len(self._words)
-        needed = filled + len(block)
-        if needed > len(self._vectors):
-            self._vectors.resize((min(needed + needed // 8, self._limit), block.shape[1]), refcheck=False)
-        self._vectors[filled:needed] = block
-
-    def content(self, path: Path, *notes: str) -> FileContent:
-        """All that was kept, with these notes and one for each reason why words were left out."""
-        notes += tuple(_NOTES[reason](words) for reason, words in self._left_out.items() if words.count)
-        if self._vectors is None:
-            because = f" ({'; '.join(notes)})" if notes else ""
-            raise FormatError(f"{path}: no usable word in it{because}; expected at least one word and its vector")
-        self._vectors.resize((len(self._words), self._vectors.shape[1]), refcheck=False)
-        counts = np.array(self._counts, dtype=np.float64) if self._counts else None
-        return FileContent(self._words, self._vectors, notes, counts)
+                with gzip.GzipFile("", "wb", compresslevel=COMPRESSION, fileobj=stream, mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be written ({error.strerror or error}); check the folder") from error
 
 
-def plural(count: int, noun: str) -> str:
-    """``1 word``, ``2 words``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def in_one_line(error: Exception) -> str:
+    """The message of another library's error, short enough to quote."""
+    return " ".join(str(error).split())[:160]
 
 
-_NOTES: dict[str, Callable[[LeftOut], str]] = {
-    "empty": lambda words: f"{plural(words.count, 'row')} without a word left out",
-    "duplicate": lambda words: f"{plural(words.count, 'duplicate word')} left out (first kept): {words}",
-    "infinite": lambda words: f"{plural(words.count, 'word')} with NaN or infinite values left out: {words}",
-    "zero": lambda words: f"{plural(words.count, 'word')} with an all-zero vector left out: {words}",
-}
+class ReadDigest:
+    """The SHA-256 sum of what is read of a file, computed on another thread while the reader parses."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        """How many bytes have been added."""
+        self._digest = hashlib.sha256()
+        self._pool = ThreadPoolExecutor(1)
+        self._last: Future[None] | None = None
+
+    def add(self, block: bytes) -> None:
+        """Add the next bytes. Waits for the block before, so that no more than one is held."""
+        if self._last is not None:
+            self._last.result()
+        self.size += len(block)
+        self._last = self._pool.submit(self._digest.update, block)
+
+    def finish(self) -> str:
+        """The sum of all bytes, in hexadecimal."""
+        self._pool.shutdown()
+        return self._digest.hexdigest()
+
+
+class _DigestedStream(io.RawIOBase):
+    """A stream that passes everything that is read of it to a digest."""
+
+    def __init__(self, stream: IO[bytes], digest: ReadDigest) -> None:
+        self._stream, self._digest = stream, digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        buffer[: len(block)] = block
+        if block:
+            self._digest.add(block)
+        return len(block)

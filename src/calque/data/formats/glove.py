@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from calque.data.formats.block_source import BlockSource, encoded_words
-from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
-from calque.data.formats.streams import GZIP_MAGIC, Head, open_plain, output, peek
+from calque.data.formats.format import GZIP_MAGIC, FileContent, Format, Head, ReadOptions, open_plain, output, peek
 from calque.data.formats.text import (
     Layout,
+    RowCollector,
     common_dimension,
     header,
     is_bare_matrix,

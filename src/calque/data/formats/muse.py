@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
+from calque.data.formats.format import FileContent, Format, Head, ReadOptions, in_one_line, open_raw
 from calque.data.formats.numpy_files import ZIP_MAGIC, check_vectors, zip_names
-from calque.data.formats.streams import Head, in_one_line, open_raw
+from calque.data.formats.text import RowCollector
 from calque.errors import FormatError
 
 # How torch wrote its files before 1.6: not an archive, but a pickled magic number and more pickles.

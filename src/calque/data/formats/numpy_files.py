@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calque.data.formats.block_source import BlockSource, Vectors, encoded_words, problem_in_list
-from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
-from calque.data.formats.streams import Head, in_one_line, open_plain, open_raw, output
-from calque.data.formats.text import decode
+from calque.data.formats.format import FileContent, Format, Head, ReadOptions, in_one_line, open_plain, open_raw, output
+from calque.data.formats.text import RowCollector, decode
 from calque.errors import FormatError
 
 NPY_MAGIC = b"\x93NUMPY"

@@ -1,26 +1,42 @@
-"""Reads a space from a file in any known format, and says what had to be mended."""
+"""The table of formats, and reading and writing with it.
+
+A file to read is recognised by its content. The suffix says how to write one.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
+from calque.data.files import FileIdentity, FileRecord, check_unchanged
+from calque.data.formats.block_source import BlockSource
 from calque.data.formats.cache import CacheError, cache_entry
-from calque.data.formats.fasttext import Subwords
-from calque.data.formats.file_identity import FileIdentity, FileRecord, check_unchanged
-from calque.data.formats.format import FileContent, LeftOut, ReadOptions, plural
-from calque.data.formats.known_formats import FORMATS, find_format, sniff
-from calque.data.formats.streams import ReadDigest, check_is_file, open_plain
-from calque.data.formats.text import BLANK, decode, shown
+from calque.data.formats.fasttext import FASTTEXT, Subwords
+from calque.data.formats.format import FileContent, Format, ReadDigest, ReadOptions, check_is_file, open_plain, peek
+from calque.data.formats.glove import GLOVE
+from calque.data.formats.muse import MUSE
+from calque.data.formats.numpy_files import NPY, NPZ
+from calque.data.formats.safetensors import SAFETENSORS
+from calque.data.formats.text import BLANK, LeftOut, decode, plural, shown
+from calque.data.formats.word2vec import WORD2VEC, WORD2VEC_BINARY
 from calque.data.space import Space
 from calque.errors import CacheWarning, DataWarning, FormatError, SettingsError
 
+_MOST_CERTAIN_FIRST = (FASTTEXT, NPY, NPZ, MUSE, WORD2VEC, SAFETENSORS, WORD2VEC_BINARY, GLOVE)
+
+FORMATS: Mapping[str, Format] = MappingProxyType({format.name: format for format in _MOST_CERTAIN_FIRST})
+"""Every format by its name."""
+
+SMALLEST = 8 << 20
+"""Smaller files are not cached: they are read fast enough."""
 _WORD_AND_COUNT = re.compile(rb"(.*?)[ \t]+(\d+(?:\.\d*)?(?:e[+-]?\d+)?)", re.DOTALL | re.IGNORECASE)
 
 
@@ -122,13 +138,13 @@ def _read_through_cache(
 
     Returns the content, remarks, and whether it came from the cache.
     """
+    if path.stat().st_size < SMALLEST:
+        return _read_file(path, options, format), (), False
     remarks: tuple[str, ...] = ()
     try:
         entry = cache_entry(path, options, format)
     except CacheError as error:
         return _read_file(path, options, format), (str(error),), False
-    if entry is None:
-        return _read_file(path, options, format), (), False
     try:
         content = entry.read()
     except CacheError as error:
@@ -148,6 +164,59 @@ def _read_through_cache(
     except CacheError as error:
         remarks = (str(error),)
     return content, remarks, False
+
+
+def find_format(name: str) -> Format:
+    """The format of this name; SettingsError with the choices if there is none."""
+    if name not in FORMATS:
+        raise SettingsError(f"no format is called {name!r}; choose one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def sniff(path: str | os.PathLike[str]) -> str:
+    """The name of a file's format, recognised by its content; FormatError if none fits."""
+    head = peek(Path(path))
+    for format in FORMATS.values():
+        if (not format.magic or head.raw.startswith(format.magic)) and format.recognise(head):
+            return format.name
+    raise FormatError(
+        f"{path}: begins with {head.plain[:16]!r}, which is no known format of word vectors; "
+        f"expected one of {', '.join(FORMATS)}; where you know which, pass format="
+    )
+
+
+def write(space: Space | BlockSource, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Write a space, which may come in blocks; without ``format``, the suffix of the path decides.
+
+    The file appears whole or not at all. A name that ends in ``.gz`` is compressed, for text and word2vec binary.
+    Only npz and safetensors keep counts.
+    """
+    path = Path(path)
+    chosen = find_format(format) if format else _format_by_suffix(path)
+    if chosen.write is None:
+        writable = ", ".join(name for name, other in FORMATS.items() if other.write)
+        raise FormatError(f"{path}: {chosen.name!r} can only be read; write one of {writable}")
+    if path.suffix.lower() == ".gz" and not chosen.gzipped:
+        raise FormatError(f"{path}: {chosen.name!r} cannot be compressed with gzip; leave out '.gz'")
+    chosen.write(BlockSource.of(space) if isinstance(space, Space) else space, path)
+
+
+def _format_by_suffix(path: Path) -> Format:
+    suffix = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+    fitting = [format for format in FORMATS.values() if suffix in format.suffixes]
+    if not fitting:
+        writable = ", ".join(f"{format.suffixes[0]} ({name})" for name, format in FORMATS.items() if format.write)
+        raise FormatError(f"{path}: the suffix {suffix!r} names no format; expected one of {writable}, or pass format=")
+    return next((format for format in fitting if format.write), fitting[0])
+
+
+def bare_name(path: str | os.PathLike[str]) -> str:
+    """A file's name without its folder and its format's endings: what to call its language."""
+    endings = (".gz", *(suffix for format in FORMATS.values() for suffix in format.suffixes))
+    name = Path(path).name
+    while name.lower().endswith(endings) and name.rindex(".") > 0:
+        name = name[: name.rindex(".")]
+    return name
 
 
 def attach_counts(space: Space, path: Path) -> tuple[Space, tuple[str, ...]]:

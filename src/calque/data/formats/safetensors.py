@@ -12,9 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from calque.data.formats.block_source import BlockSource, encoded_words, problem_in_list
-from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector
-from calque.data.formats.streams import Head, in_one_line, output
-from calque.data.formats.text import decode
+from calque.data.formats.format import FileContent, Format, Head, ReadOptions, in_one_line, output
+from calque.data.formats.text import RowCollector, decode
 from calque.errors import FormatError
 
 LENGTH_SIZE = 8

@@ -1,5 +1,7 @@
 """Text files of a word and its numbers a line: parsed a block at a time, and line by line where a block is not clean.
 
+``RowCollector``, which the readers of other formats use too, keeps the usable rows.
+
 Only ASCII spaces and tabs separate fields, and fields are counted from the right. So a word may hold any other Unicode
 whitespace, and even spaces. Bytes that are not UTF-8 are kept as surrogates (PEP 383).
 """
@@ -7,10 +9,11 @@ whitespace, and even spaces. Bytes that are not UTF-8 are kept as surrogates (PE
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calque.data.formats.block_source import Vectors, problem_in_list
-from calque.data.formats.format import RowCollector
+from calque.data.formats.format import FileContent
 from calque.errors import FormatError
 
 BLOCK_SIZE = 1 << 20
@@ -26,6 +29,8 @@ LONGEST_LINE = 1 << 26
 SAMPLED_LINES = 50
 MOST_DIGITS = 9
 """Of a number that is read digit by digit: more would not fit 32 bits."""
+EXAMPLES = 5
+"""How many of the words that were left out a note names."""
 
 BLANK = b" \t\r\n"
 NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE)
@@ -38,6 +43,105 @@ _CONTROL = bytes(set(range(_SPACE)) - set(b"\t\n\r"))
 """Bytes below the space that separate no fields."""
 
 Positions = npt.NDArray[np.intp]
+
+
+@dataclass
+class LeftOut:
+    """Words that were left out for one reason: how many, and the first few."""
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, word: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(word)
+
+    def __str__(self) -> str:
+        return ", ".join(map(repr, self.examples)) + (", …" if self.count > len(self.examples) else "")
+
+
+class RowCollector:
+    """Collects words and vectors into one array. Of equal words the first is kept; bad rows are left out and noted.
+
+    The array grows in place, by an eighth at a time: neither a wrong header nor a copy can double the memory.
+    A first block that owns its memory is taken over as it is.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = sys.maxsize if limit is None else limit
+        self._words: list[str] = []
+        self._seen: set[str] = set()
+        self._vectors: Vectors | None = None
+        self._counts: list[float] = []
+        self._left_out = {reason: LeftOut() for reason in _NOTES}
+
+    @property
+    def wanted(self) -> int:
+        """How many more words are wanted; zero once the limit is reached."""
+        return self._limit - len(self._words)
+
+    def add(self, words: Sequence[str], block: Vectors, counts: Sequence[float] | None = None) -> None:
+        """Take these rows in, up to the limit."""
+        with np.errstate(invalid="ignore"):  # numpy warns of signalling NaN
+            finite = np.all(np.isfinite(block), axis=1).tolist()
+            nonzero = np.any(block, axis=1).tolist()
+        wanted, kept = self.wanted, list[int]()
+        for row, word in enumerate(words):
+            if len(kept) == wanted:
+                break
+            if word in self._seen:
+                self._left_out["duplicate"].add(word)
+            elif not word:
+                self._left_out["empty"].add(word)
+            elif not finite[row]:
+                self._left_out["infinite"].add(word)
+            elif not nonzero[row]:
+                self._left_out["zero"].add(word)
+            else:
+                kept.append(row)
+                self._seen.add(word)
+        if not kept:
+            return
+        self._append_vectors(block if len(kept) == len(block) else block[kept])
+        self._words.extend([words[row] for row in kept])
+        if counts is not None:
+            self._counts.extend([counts[row] for row in kept])
+
+    def _append_vectors(self, block: Vectors) -> None:
+        if self._vectors is None:
+            owned = block.flags.owndata and block.flags.writeable and block.flags.c_contiguous
+            self._vectors = block if owned else block.copy()
+            return
+        filled = len(self._words)
+        needed = filled + len(block)
+        if needed > len(self._vectors):
+            self._vectors.resize((min(needed + needed // 8, self._limit), block.shape[1]), refcheck=False)
+        self._vectors[filled:needed] = block
+
+    def content(self, path: Path, *notes: str) -> FileContent:
+        """All that was kept, with these notes and one for each reason why words were left out."""
+        notes += tuple(_NOTES[reason](words) for reason, words in self._left_out.items() if words.count)
+        if self._vectors is None:
+            because = f" ({'; '.join(notes)})" if notes else ""
+            raise FormatError(f"{path}: no usable word in it{because}; expected at least one word and its vector")
+        self._vectors.resize((len(self._words), self._vectors.shape[1]), refcheck=False)
+        counts = np.array(self._counts, dtype=np.float64) if self._counts else None
+        return FileContent(self._words, self._vectors, notes, counts)
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 word``, ``2 words``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+_NOTES: dict[str, Callable[[LeftOut], str]] = {
+    "empty": lambda words: f"{plural(words.count, 'row')} without a word left out",
+    "duplicate": lambda words: f"{plural(words.count, 'duplicate word')} left out (first kept): {words}",
+    "infinite": lambda words: f"{plural(words.count, 'word')} with NaN or infinite values left out: {words}",
+    "zero": lambda words: f"{plural(words.count, 'word')} with an all-zero vector left out: {words}",
+}
 
 
 @dataclass(frozen=True)
@@ -230,10 +334,10 @@ def _parse_line(text: bytes, layout: Layout, where: str) -> tuple[str, list[floa
             f"expected {layout.dimension} {layout.reason}; mend or remove the line"
         )
     fields = SEPARATOR.split(text[gaps[-layout.dimension].end() :])
-    for place, field in enumerate(fields, 1):
-        if not NUMBER.fullmatch(field):
+    for place, text_field in enumerate(fields, 1):
+        if not NUMBER.fullmatch(text_field):
             raise FormatError(
-                f"{where}: value {place} of the word {shown(word)} is {shown(field)}, "
+                f"{where}: value {place} of the word {shown(word)} is {shown(text_field)}, "
                 f"expected a number, {layout.dimension} to a line {layout.reason}; mend or remove the line"
             )
     return decode(word), list(map(float, fields))
@@ -263,8 +367,8 @@ def common_dimension(head: bytes) -> int:
 def numbers_at_end(line: bytes) -> int:
     """How many numbers stand at the end of a line, after at least one field for the word."""
     fields = SEPARATOR.split(line.rstrip(BLANK))
-    for count, field in enumerate(reversed(fields[1:])):
-        if not NUMBER.fullmatch(field):
+    for count, text_field in enumerate(reversed(fields[1:])):
+        if not NUMBER.fullmatch(text_field):
             return count
     return len(fields) - 1
 

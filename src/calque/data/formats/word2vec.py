@@ -15,15 +15,16 @@ from typing import IO
 import numpy as np
 
 from calque.data.formats.block_source import BlockSource, Vectors, encoded_words, problem_in_list
-from calque.data.formats.format import FileContent, Format, ReadOptions, RowCollector, plural
-from calque.data.formats.streams import Head, open_plain, output
+from calque.data.formats.format import FileContent, Format, Head, ReadOptions, open_plain, output
 from calque.data.formats.text import (
     NUMBER,
     SEPARATOR,
     Layout,
+    RowCollector,
     decode,
     has_control_bytes,
     header,
+    plural,
     problem_in_text,
     read_rows,
     shown,
@@ -61,9 +62,9 @@ def recognise_binary(head: Head) -> bool:
 
 def read_text(path: Path, options: ReadOptions) -> FileContent:
     """Read the words and vectors. The header's dimension binds; its count may be wrong, which is noted."""
-    rows = RowCollector(options.limit)
     with open_plain(path, options.digest) as stream:
         count, dimension = _parse_header(stream, path)
+        rows = RowCollector(options.limit)
         vector_count, notes = read_rows(stream, Layout(path, dimension, "as the header says", first_line=2), rows)
     if rows.wanted:
         notes += _notes_on_count(count, vector_count)

@@ -34,11 +34,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import check_steps, fit, unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import procrustes
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Side, check_steps, fit, unit
 from calque.methods.baselines.adversary import (
     LEAK,
     Network,

@@ -24,10 +24,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import check_steps
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal
-from calque.linear.maps import LinearMap
+from calque.linear.maps import LinearMap, check_steps
 from calque.methods.baselines.known_pairs import KnownPairs, known_pairs, rotation
 from calque.methods.task import Outcome, Task
 from calque.progress import Step

@@ -20,11 +20,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import Preprocessing, check_steps, fit
 from calque.errors import LexiconError, SettingsError
 from calque.linear.closed_forms import least_squares, procrustes
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side, check_steps, fit
 from calque.methods.task import Outcome, Task
 from calque.progress import Step
 

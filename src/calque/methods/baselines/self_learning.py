@@ -33,11 +33,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import check_steps, fit, unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import reweighted
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Side, check_steps, fit, unit
 from calque.methods.baselines.known_pairs import KnownPairs, known_pairs, rotation
 from calque.methods.default.starts import profiles
 from calque.methods.task import Outcome, Task

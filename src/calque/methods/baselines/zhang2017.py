@@ -37,11 +37,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from calque.data.preprocess import fit
 from calque.data.space import Space
 from calque.errors import SettingsError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Side, fit
 from calque.methods.baselines.adversary import (
     LEAK,
     Adam,

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from calque.errors import SettingsError
-from calque.linear.closed_forms import nearest_orthogonal
 from calque.progress import never
 from calque.transport import inner, scale, sqrt_cosine_cost
 
@@ -117,7 +116,9 @@ class _Turn:
         self.log_v = self.log_v + scaled.log_v()
         plan = kernel.mul_(scaled.u.unsqueeze(-1)).mul_(scaled.v.unsqueeze(-2))
         self.sharpness, self.distance = sharpness, inner(plan, self.cost)
-        self.matrix = nearest_orthogonal(problem.source.mT @ (plan.div_(self.cost) @ problem.target))
+        # The nearest orthogonal map, in closed form.
+        u, _, vh = torch.linalg.svd(problem.source.mT @ (plan.div_(self.cost) @ problem.target), full_matrices=False)
+        self.matrix = u @ vh
 
 
 def random_rotation(dimension: int, generator: torch.Generator) -> Tensor:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.methods.default.correspondence import Lists, trusted
 from calque.progress import never
 from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, blocks, top

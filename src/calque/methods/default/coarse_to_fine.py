@@ -14,11 +14,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import check_steps, unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay, nearest_orthogonal, principal
-from calque.linear.maps import LinearMap
-from calque.linear.side import Milestone
+from calque.linear.maps import LinearMap, Milestone, check_steps, unit
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate
 from calque.methods.default.climb import ClimbSettings, climb, dictionary
 from calque.methods.default.contrast import ContrastSettings, contrast
@@ -35,9 +33,10 @@ from calque.methods.default.hints import (
 from calque.methods.default.preparing import Prepared, kept_dimensions, prepare
 from calque.methods.default.refinement import RefinementSettings, refine
 from calque.methods.default.search import SearchSettings, search
-from calque.methods.task import Outcome, Task, word_weights
+from calque.methods.task import Outcome, Task
 from calque.progress import Step
 from calque.retrieval.exact import Pairs
+from calque.transport import word_weights
 from calque.verdict import Evidence
 
 EARLY_WORDS = 5000

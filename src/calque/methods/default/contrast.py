@@ -24,10 +24,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import TwoWay
-from calque.linear.maps import LinearMap
+from calque.linear.maps import LinearMap, unit
 from calque.methods.default.correspondence import Lists, lists, trusted
 from calque.methods.default.refinement import enough, joined
 from calque.progress import Listen, Step, never, quiet

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.linear.closed_forms import TwoWay
+from calque.linear.maps import unit
 from calque.retrieval.exact import NEIGHBOURHOOD, Neighbours, Pairs, nearest
 
 LEAST = 1e-3
@@ -39,23 +39,22 @@ def correspondence(source: Tensor, target: Tensor, maps: TwoWay, temperature: fl
 
 def lists(source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
     """The ``k`` nearest words of every word, by cosine."""
-    there = nearest(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), k)
-    back = nearest(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), k)
+    there = nearest(unit(source @ maps.there[0].matrix), unit(target @ maps.there[1].matrix), k)
+    back = nearest(unit(target @ maps.back[1].matrix), unit(source @ maps.back[0].matrix), k)
     return Lists(there, back)
 
 
-def trusted(found: Lists, temperature: float) -> Pairs:
-    """The dictionary of such lists: a word divides its trust among the first of its list."""
-    there, back = found.there.first(NEIGHBOURHOOD), found.back.first(NEIGHBOURHOOD)
-    density = there.scores.mean(dim=1), back.scores.mean(dim=1)
-    forward = _trust(there, density[1], temperature)
-    backward = _trust(back, density[0], temperature)
-    return _both(there.indices, forward, back.indices, backward)
+def trusted(near: Lists, temperature: float) -> Pairs:
+    """The dictionary of such lists: a word divides its trust among the first of its list by a softmax of CSLS.
 
-
-def _trust(found: Neighbours, density: Tensor, temperature: float) -> Tensor:
-    """(n, k): the softmax of CSLS; what depends on the query alone cancels in it."""
-    return torch.softmax((2 * found.scores - density[found.indices]) / temperature, dim=1)
+    What depends on the query alone cancels in the softmax.
+    """
+    there, back = near.there.indices[:, :NEIGHBOURHOOD], near.back.indices[:, :NEIGHBOURHOOD]
+    there_scores, back_scores = near.there.scores[:, :NEIGHBOURHOOD], near.back.scores[:, :NEIGHBOURHOOD]
+    source_density, target_density = there_scores.mean(dim=1), back_scores.mean(dim=1)
+    forward = torch.softmax((2 * there_scores - target_density[there]) / temperature, dim=1)
+    backward = torch.softmax((2 * back_scores - source_density[back]) / temperature, dim=1)
+    return _both(there, forward, back, backward)
 
 
 def _both(there: Tensor, forward: Tensor, back: Tensor, backward: Tensor) -> Pairs:
@@ -87,8 +86,8 @@ class Candidates:
 
     def lists(self, source: Tensor, target: Tensor, maps: TwoWay, k: int) -> Lists:
         """The ``k`` nearest of them under other maps."""
-        there = _nearest_of(unit(maps.there[0].apply(source)), unit(maps.there[1].apply(target)), self.there, k)
-        back = _nearest_of(unit(maps.back[1].apply(target)), unit(maps.back[0].apply(source)), self.back, k)
+        there = _nearest_of(unit(source @ maps.there[0].matrix), unit(target @ maps.there[1].matrix), self.there, k)
+        back = _nearest_of(unit(target @ maps.back[1].matrix), unit(source @ maps.back[0].matrix), self.back, k)
         return Lists(there, back)
 
 

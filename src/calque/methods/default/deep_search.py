@@ -17,9 +17,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal, principal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import AlternationSettings, Problem, alternate, random_rotation
 from calque.methods.default.climb import ClimbSettings, climb, dictionary
 from calque.methods.default.fused_starts import fused_start

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
+from calque.linear.maps import unit
 from calque.progress import never
 from calque.transport.sinkhorn import times
 

@@ -87,16 +87,14 @@ class PairReport:
         """For the record of a run: rows of the pairs that the maps disagree with, the least believed first."""
         wrong = (self.weights < 0.5).nonzero().flatten()
         wrong = wrong[self.weights[wrong].argsort(stable=True)]
+        columns = torch.stack([self.hints.source[wrong], self.hints.target[wrong], self.suggestions[wrong]], dim=1)
         return {
             "used": len(self.hints),
             "accuracy": round(self.accuracy[0], 4),
             "interval": [round(bound, 4) for bound in self.accuracy[1:]],
             "asked": self.asked,
             "disagree": len(wrong),
-            "rows": [
-                [int(self.hints.source[place]), int(self.hints.target[place]), int(self.suggestions[place])]
-                for place in wrong
-            ],
+            "rows": columns.tolist(),
         }
 
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import Preprocessing, fit, unit
 from calque.data.space import Space
 from calque.errors import SpaceError
 from calque.linear.closed_forms import principal
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Preprocessing, Side, fit, unit
 from calque.methods.task import FEWEST_WORDS
 
 
@@ -22,13 +20,14 @@ class Prepared:
     """One side before any map between the two is known."""
 
     preprocessing: Preprocessing
+    """In main memory."""
     reduction: LinearMap
     vectors: Tensor
     """(n, k) unit rows."""
 
     def side(self, map: LinearMap) -> Side:
         """How its language gets into the space that this map leads to."""
-        return Side(self.preprocessing.cpu(), LinearMap(self.reduction.then(map).matrix.cpu()))
+        return Side(self.preprocessing, LinearMap((self.reduction.matrix @ map.matrix).cpu()))
 
 
 def prepare(
@@ -38,6 +37,7 @@ def prepare(
     fitted, vectors = fit(space.vectors.to(device), preprocessing)
     if len(vectors) > most_words:
         vectors = vectors[:most_words].clone()
+    fitted = fitted.cpu()
     if dimension == space.dimension:
         return Prepared(fitted, LinearMap.identity(dimension, vectors), vectors)
     reduction = principal(vectors, dimension)

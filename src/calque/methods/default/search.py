@@ -159,7 +159,7 @@ def search(
             place = number % len(arenas)
             for finish in runner.round(arenas[place], place, number, settings):
                 finishes.append(finish)
-                listen(Step("search", len(finishes), total, {**finish.told(), "dimensions": arenas[place].dimension}))
+                listen(Step("search", len(finishes), total, {**finish.told(), "dimensions": len(finish.matrix)}))
             standing = best_standing(finishes, settings.clear)
             if standing.confirmed(settings.clear):
                 return Found(standing, tuple(arenas), tuple(finishes), True, "")

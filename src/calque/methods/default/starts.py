@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal, principal
+from calque.linear.maps import unit
 from calque.methods.default.alternation import Problem, random_rotation
 from calque.progress import never
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform

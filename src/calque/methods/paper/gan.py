@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
+from calque.linear.maps import unit
 from calque.methods.paper.objective import Batch, Transfer, back_translation_loss
 
 

@@ -14,17 +14,16 @@ from typing import get_args
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import Preprocessing, fit
 from calque.errors import SettingsError, SpaceError
-from calque.linear.maps import LinearMap
-from calque.linear.side import Milestone, Side
+from calque.linear.maps import LinearMap, Milestone, Preprocessing, Side, fit
 from calque.methods.paper.gan import CriticNoise, Critics, GanSettings, critic_loss, draw_noise, first_critics, map_loss
 from calque.methods.paper.objective import Batch, Cost, Directions, Objective, Transfer, Variant, first_transfer
 from calque.methods.paper.training import Batches, Best, RmsProp, TrainingStage, TrainingWords, generator_of
 from calque.methods.recorded import Recorded, coarse_products
-from calque.methods.task import Outcome, Task, word_weights
+from calque.methods.task import Outcome, Task
 from calque.transport import SinkhornSettings
 from calque.transport.distance import Gradient
+from calque.transport.sinkhorn import word_weights
 
 DIVERGED = "the {} stage diverged: its loss was no longer a number, and the best map before that was kept"
 Seeds = tuple[int, ...]

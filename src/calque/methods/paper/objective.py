@@ -13,8 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
-from calque.linear.maps import LinearMap, NetworkMap
+from calque.linear.maps import LinearMap, NetworkMap, unit
 from calque.methods.default.alternation import SHARPEST, random_rotation
 from calque.transport import SinkhornSettings, euclidean_cost, sinkhorn_distance, sqrt_cosine_cost
 from calque.transport.distance import Gradient

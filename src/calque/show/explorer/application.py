@@ -203,9 +203,9 @@ async def _answer_refusal(request: Request, error: Exception) -> Response:
 async def _answer_bad_parameter(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    name, found, message = first["loc"][-1], str(first.get("input"))[:40], str(first["msg"])
+    name, value, message = first["loc"][-1], str(first.get("input"))[:40], str(first["msg"])
     message = message.replace("Input should be ", "expected ", 1)
-    return _json({"error": f"{name} is {found!r}; {message}"}, 400)
+    return _json({"error": f"{name} is {value!r}; {message}"}, 400)
 
 
 async def _answer_calque_error(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)

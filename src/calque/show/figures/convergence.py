@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calque.data.lexicon import Lexicon
-from calque.data.preprocess import Preprocessing
 from calque.errors import SettingsError
 from calque.evaluate import ask, learned_from
-from calque.linear.side import Milestone, Side
+from calque.linear.maps import Milestone, Preprocessing, Side
 from calque.retrieval.exact import FREQUENT
 from calque.runs.alignment import Alignment
 from calque.show.figures.scene import INK, SOURCE, TARGET, Scene, panels

@@ -54,14 +54,14 @@ def draw(scene: Scene) -> Figure:
     figure, (curve, bars) = panels(scene, 1.35, 2, 1)
     plain, csls = hubs(scene.alignment, "nn"), hubs(scene.alignment, "csls")
     worst = plain.worst(WORST)
-    for name, found, colour, stroke, hatch, offset in (
+    for name, hubness, colour, stroke, hatch, offset in (
         ("nn", plain, TARGET, "--", "", 0.2),
         ("csls", csls, SOURCE, "-", "////", -0.2),
     ):
-        counts = (found.counts.sort(descending=True).values + 1).tolist()
-        shown = f"{name} (skewness {found.skewness:.1f})"
+        counts = (hubness.counts.sort(descending=True).values + 1).tolist()
+        shown = f"{name} (skewness {hubness.skewness:.1f})"
         curve.plot(range(1, len(counts) + 1), counts, color=colour, linestyle=stroke, label=shown)
-        places, widths = [place - offset for place in range(len(worst))], found.counts[list(worst)].tolist()
+        places, widths = [place - offset for place in range(len(worst))], hubness.counts[list(worst)].tolist()
         bars.barh(places, widths, 0.38, color=colour, hatch=hatch, edgecolor="white", label=name)
     curve.set_xscale("log")
     curve.set_yscale("log")

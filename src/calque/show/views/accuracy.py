@@ -56,8 +56,8 @@ def judge_words(
             word=asking.words[query.row],
             rank=query.row + 1,
             right=tuple(asked.words[row] for row in sorted(query.right)),
-            found=tuple(asked.words[row] for row in query.found),
-            place=query.place + 1 if query.place < len(query.found) else None,
+            found=tuple(asked.words[row] for row in query.candidates),
+            place=query.place + 1 if query.place < len(query.candidates) else None,
         )
         for query in sorted(ask(alignment, lexicon, CANDIDATES, back, retrieval), key=lambda query: query.row)
     )

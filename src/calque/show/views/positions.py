@@ -11,11 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.data.preprocess import unit
 from calque.errors import SettingsError
 from calque.linear.closed_forms import principal
-from calque.linear.maps import LinearMap
-from calque.linear.side import Side
+from calque.linear.maps import LinearMap, Side, unit
 from calque.runs.alignment import Alignment
 
 PROJECTION_WORDS = 5000

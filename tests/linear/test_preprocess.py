@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from calque.data.preprocess import STEPS, Preprocessing, fit, unit
 from calque.errors import SettingsError
+from calque.linear.maps import STEPS, Preprocessing, fit, unit
 
 CHAINS = [(), *((step,) for step in STEPS), ("unit", "center", "unit"), ("iterative", "standardise", "unit")]
 
