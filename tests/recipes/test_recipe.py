@@ -161,7 +161,7 @@ def test_a_recipe_based_on_itself_is_refused(tmp_path):
         ("[settings]\nwords = {many = 1}", "settings.words is {'many': 1}; expected int"),
         ("settings = 5", "settings is 5; expected a table"),
         ("[settings.search]\nrounds = 0", "at least 1"),
-        ("[settings.search]\nkinds = ['magic']", "'magic'; there are: profiles, random, learned"),
+        ("[settings.search]\nkinds = ['magic']", "'magic'; there are: profiles, random"),
         ("[settings.refinement]\nshrinkage = 2", "shrinkage is 2.0"),
         ("[settings]\nwords = ", "cannot be read as TOML"),
         ('base = "magic"', "no recipe is called 'magic'"),

@@ -22,7 +22,7 @@ WIDTH = 100
 STAGE_LABELS = {
     "search": "searching",
     "second look": "looking again",
-    "wider search": "searching wider",
+    "deep search": "searching wider",
     "alternate": "aligning",
     "refine": "refining",
     "contrast": "contrasting",
@@ -34,7 +34,7 @@ STAGE_LABELS = {
     "shared space": "sharing",
 }
 """What the bar of a stage is called."""
-SEARCH_STAGES = ("search", "wider search", "judge")
+SEARCH_STAGES = ("search", "deep search", "judge")
 """Stages whose steps are independent starts. Their bar shows the lowest cost so far, not the last one."""
 
 

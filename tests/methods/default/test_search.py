@@ -265,12 +265,6 @@ def test_arenas_may_differ_in_words_and_a_round_may_have_more_starts_of_one_kind
     assert [each.kind for each in got.finishes] == ["profiles", "random", "random"] * 2
 
 
-def test_rounds_of_another_search_of_the_same_seed_share_no_chance():
-    settings = SearchSettings(words=(80,), dimensions=(8,), starts=(1, 2), rounds=1)
-    first, second = (search(noise(80, 8), settings, 0, earlier=earlier).finishes for earlier in (0, 3))
-    assert not any(torch.allclose(a.matrix, b.matrix, atol=1e-3) for a in first for b in second)
-
-
 def test_a_leader_under_whom_all_words_go_to_the_same_few_is_not_confirmed():
     leader = replace(finish(0.1), cycle=0.05)
     crowd = tuple(finish(0.9 + 0.001 * row, 0) for row in range(8))

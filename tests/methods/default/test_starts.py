@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.linalg
@@ -16,7 +14,7 @@ from calque.methods.default.starts import (
     Arena,
     build_arena,
     find,
-    learned_start,
+    long_profile_plan,
     profile_start,
     profiles,
     random_start,
@@ -78,18 +76,13 @@ def test_the_cheapest_of_a_few_profile_starts_is_right_in_small_spaces_too(count
     assert float((in_full(arena, best.matrix) - truth).norm()) < 0.05
 
 
-def test_a_learned_start_is_right_before_it_competes():
-    full, truth, _ = turned(450)
-    arena = build_arena(full, DIMENSION, 450)
-    assert float((in_full(arena, learned_start(arena, seeded(0))) - truth).norm()) < 0.2
-
-
-def test_a_learned_start_ends_early_when_asked():
-    asked: list[int] = []
-    arena = replace(build_arena(turned(450)[0], 5, 200), stopped=lambda: asked.append(1) is None)
-    matrix = learned_start(arena, seeded(0))
-    assert len(asked) == 2
-    assert torch.allclose(matrix @ matrix.mT, torch.eye(5, dtype=torch.float64), atol=1e-5)
+def test_the_plan_of_long_profiles_pairs_the_words_it_drew():
+    full, _, order = turned(450)
+    rows, columns, plan = long_profile_plan(full.source, full.target, seeded(0))
+    assert plan.shape == (len(rows), len(columns))
+    both = torch.isin(order.argsort()[rows], columns)  # source words whose translation was drawn too
+    chosen = order[columns[plan.argmax(dim=1)]]
+    assert float((chosen == rows)[both].double().mean()) > 0.8
 
 
 @pytest.mark.parametrize("kind", STARTS)

@@ -166,35 +166,48 @@ def leading_directions(vectors: Tensor, dimension: int) -> LinearMap:
 def first_map(problem: Problem, task: Task, settings: CoarseToFineSettings, pairs: Hints | None) -> FirstMap:
     """By the pairs where they suffice, else by the quick search, else by words spelled alike and the deep search."""
     leading = Leading.of(problem, settings.deep.dimensions)
-    no_rounds = replace(settings.deep, rounds=0)
-    hinted: list[Attempt] = []
+    by_pairs: list[Attempt] = []
+    by_spelling: list[Attempt] = []
     notes: tuple[str, ...] = ()
     words = min(len(task.source), len(task.target))
+
+    def hear(attempts: list[Attempt], before: int) -> list[Attempt]:
+        for number, attempt in enumerate(attempts, before + 1):
+            task.listen(Step("deep search", number, before + len(attempts), attempt.values()))
+        return attempts
+
     if pairs is not None:
-        hinted = attempts_by(leading, pairs, settings.deep.climb, task.seed, task.stopped)
-        found = deep_search(leading, no_rounds, task.seed, hinted, task.listen, task.stopped)
+        by_pairs = hear(attempts_by(leading, pairs, settings.deep.climb, task.seed, task.stopped), 0)
+        none = replace(settings.deep, rounds=0)
+        found = deep_search(leading, none, task.seed, by_pairs, task.listen, task.stopped)
         if found is not None and found.evidence.confirmed:
             return FirstMap(lifted(leading, found.leader.gram), found.evidence, climbed=True)
 
     quick = search(problem, settings.search, task.seed, task.listen, task.stopped)
+    evidence = quick.evidence(words)
     if quick.confirmed or task.stopped():
-        return FirstMap(quick.lifted(), quick.evidence(words))
+        roles = (*("other arena",) * len(by_pairs), *evidence.roles)
+        return FirstMap(quick.lifted(), replace(evidence, starts=len(roles), roles=roles))
 
     if settings.identical != "no":
         shared = spelled_alike(task.source.words[: len(problem.source)], task.target.words[: len(problem.target)])
         if len(shared) >= (1 if settings.identical == "yes" else SHARED_ENOUGH):
-            hinted += attempts_by(leading, shared, settings.deep.climb, task.seed, task.stopped)
+            attempts = attempts_by(leading, shared, settings.deep.climb, task.seed, task.stopped)
+            by_spelling = hear(attempts, len(by_pairs))
             notes = (f"{len(shared)} words that both sides spell alike were starts of the search",)
+    hinted = [*by_pairs, *by_spelling]
     found = deep_search(leading, settings.deep, task.seed, hinted, task.listen, task.stopped)
-    if found is None or (quick.standing.clearance > found.evidence.clearance and not found.evidence.confirmed):
-        return FirstMap(quick.lifted(), quick.evidence(words), notes)
-    before = ("other arena",) * len(quick.finishes)
-    evidence = replace(
-        found.evidence,
-        starts=len(quick.finishes) + found.evidence.starts,
-        roles=(*before, *found.evidence.roles),
-        gave_up="" if found.evidence.confirmed else quick.gave_up if task.stopped() else found.evidence.gave_up,
-    )
+    if found is None:
+        return FirstMap(quick.lifted(), evidence, notes)
+
+    # Every start is told of, in the order in which they ran: pairs, the quick search, the rest.
+    if quick.standing.clearance > found.evidence.clearance and not found.evidence.confirmed:
+        others = ("other arena",) * (len(found.attempts) - len(by_pairs))
+        roles = (*("other arena",) * len(by_pairs), *evidence.roles, *others)
+        return FirstMap(quick.lifted(), replace(evidence, starts=len(roles), roles=roles), notes)
+    deep = found.evidence.roles
+    roles = (*deep[: len(by_pairs)], *("other arena",) * len(quick.finishes), *deep[len(by_pairs) :])
+    evidence = replace(found.evidence, starts=len(roles), roles=roles)
     return FirstMap(lifted(leading, found.leader.gram), evidence, notes, climbed=True)
 
 

@@ -88,6 +88,10 @@ class Attempt:
     """The share of those words that come back to themselves."""
     climbs: int = 1
 
+    def values(self) -> dict[str, float | str | tuple[float, ...]]:
+        """What listeners hear of it. Its cost is the share of trust that is missing: less is better."""
+        return {"cost": 1 - self.trust, "kind": self.kind}
+
     def agreement(self, other: Attempt) -> float:
         """The share of the most frequent words that both translate alike."""
         return float((self.choices == other.choices).float().mean())
@@ -156,7 +160,7 @@ def deep_search(
             attempts[place] = attempt
         for attempt in ended[: settings.starts]:
             attempts.append(attempt)
-            listen(Step("deep search", len(attempts), total, {"cost": 1 - attempt.trust, "kind": attempt.kind}))
+            listen(Step("deep search", len(attempts), total, attempt.values()))
         found = judged(attempts, crowd, settings.clear, leading)
     return found
 

@@ -59,7 +59,8 @@ def kept_dimensions(
     kept = tuple(min(space.dimension, most) for space in spaces)
     if most >= max(space.dimension for space in spaces):
         return kept, ()
-    dimensions = " and ".join(map(str, sorted({space.dimension for space in spaces})))
+    sizes = [space.dimension for space in spaces]
+    dimensions = " and ".join(map(str, sizes if len(sizes) == 2 else sorted(set(sizes))))
     why = f"{words_a_dimension} of the {used} words used to each"
     return kept, (f"reduced {dimensions} dimensions to at most {most} leading ones of each side ({why})",)
 

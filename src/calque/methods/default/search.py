@@ -148,12 +148,13 @@ def search(
     stopped: Callable[[], bool] = never,
 ) -> Found:
     """Starts of every kind, arena after arena, until one is confirmed."""
-    most = int(full.source.shape[1])
-    sizes = dict.fromkeys((min(k, most), words) for k, words in zip(settings.dimensions, settings.words, strict=True))
-    arenas = [build_arena(full.head(settings.pool), *size) for size in sizes]
-    total = settings.rounds * sum(settings.starts)
+    most, total = int(full.source.shape[1]), settings.rounds * sum(settings.starts)
     finishes, gave_up = list[Finish](), f"no start was confirmed in {settings.rounds} rounds"
     with one_thread_each() as threads, ThreadPoolExecutor(threads) as pool:
+        sizes = dict.fromkeys(
+            (min(k, most), words) for k, words in zip(settings.dimensions, settings.words, strict=True)
+        )
+        arenas = [build_arena(full.head(settings.pool), *size) for size in sizes]
         runner = _Runner(seed, pool, stopped)
         for number in range(settings.rounds):
             place = number % len(arenas)

@@ -16,7 +16,6 @@ from calque.errors import SettingsError
 from calque.linear.closed_forms import nearest_orthogonal, principal
 from calque.linear.maps import unit
 from calque.methods.default.alternation import Problem, random_rotation
-from calque.progress import never
 from calque.transport import SinkhornSettings, sinkhorn, sqrt_cosine_cost, uniform
 
 PROFILE_SHARPNESS = 20.0
@@ -35,8 +34,6 @@ class Arena:
     """The same words, and more, in all dimensions."""
     reduced: tuple[Tensor, Tensor]
     """The vectors of ``full`` in the arena's dimensions."""
-    stopped: Callable[[], bool] = never
-    """Asked by starts that take long; once true they return what they have."""
 
     @property
     def dimension(self) -> int:

@@ -216,7 +216,7 @@ async function explore(run) {
 
 // ---- a run under way
 
-const SEARCHES = { search: "Searching", "wider search": "Searching wider", judge: "Judging" };
+const SEARCHES = { search: "Searching", "deep search": "Searching wider", judge: "Judging" };
 const AFTERWARDS = { "second look": "Looking again at the best starts", alternate: "Aligning", refine: "Refining", contrast: "Contrasting" };
 
 function tellStep(step, starts) {
