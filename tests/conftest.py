@@ -26,8 +26,8 @@ ODD_PAIRS = {
 
 QUICK = """
 name = "quick"
-[settings]
-widen = false
+[settings.deep]
+rounds = 0
 [settings.search]
 words = [300]
 dimensions = [30]

@@ -118,8 +118,8 @@ class TestFailed:
 
 
 QUICKEST = """
-[settings]
-widen = false
+[settings.deep]
+rounds = 0
 [settings.search]
 words = [120]
 dimensions = [30]
@@ -344,7 +344,7 @@ class TestRefusedRecipes:
             ("settings = [", "TOML"),
             ("colour = 3", "'colour'"),
             ("settings = 3", "expected a table"),
-            ("[settings]\nwurds = 3", "'wurds'; there are: preprocessing, search, widen, wider"),
+            ("[settings]\nwurds = 3", "'wurds'; there are: preprocessing, identical, search, deep"),
             ("[settings.search]\nround = 3", "settings.search has no 'round'"),
             ("[settings]\nsearch = 3", "settings.search is 3; expected a table"),
             ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),

@@ -53,7 +53,7 @@ class TestMaking:
         self, calque: Callable[..., Any], files: Path, tmp_path: Path
     ) -> None:
         recipe = tmp_path / "quick.toml"
-        recipe.write_text("[settings]\nwiden = false\n")
+        recipe.write_text("[settings.deep]\nrounds = 0\n")
         given = [f"{name}={files / name}.vec" for name in NAMES]
         result = calque(
             "align-many", *given, "-o", tmp_path / "run", "--into", "es", "--recipe", recipe, "--limit", 600

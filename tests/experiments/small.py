@@ -15,8 +15,8 @@ LANGUAGES = "en", "es", "de"
 
 QUICK = """
 name = "quick"
-[settings]
-widen = false
+[settings.deep]
+rounds = 0
 [settings.search]
 words = [300]
 dimensions = [10]

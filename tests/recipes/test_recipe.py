@@ -145,7 +145,7 @@ def test_a_recipe_based_on_itself_is_refused(tmp_path):
     [
         ("colour = 1", "unknown key 'colour'; expected name, base, summary, settings"),
         ("words = 50", "unknown key 'words'"),
-        ("[settings]\nwordz = 5", "settings has no 'wordz'; there are: preprocessing, search, widen, wider"),
+        ("[settings]\nwordz = 5", "settings has no 'wordz'; there are: preprocessing, identical, search, deep"),
         ("[settings.search]\nround = 5", "settings.search has no 'round'; there are: words, dimensions"),
         ("[settings.search.alternation]\nx = 5", "settings.search.alternation has no 'x'"),
         ("[settings]\nwords = 'many'", "settings.words is 'many'; expected int"),

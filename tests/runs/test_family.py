@@ -127,7 +127,7 @@ def calque_quick():
     from calque.recipes import RECIPES
 
     recipe = RECIPES["default"]
-    return replace(recipe, settings=replace(recipe.settings, widen=False))
+    return replace(recipe, settings=replace(recipe.settings, deep=replace(recipe.settings.deep, rounds=0)))
 
 
 def test_a_language_of_noise_is_left_out_and_the_others_are_not_harmed(spaces):

@@ -164,7 +164,7 @@ def test_few_words_for_many_dimensions_reduce_them_and_say_so():
     assert got.source.map.matrix.shape == got.target.map.matrix.shape == (24, 20)
     (note,) = got.notes
     assert "24 and 24" in note
-    assert "to the 20 leading" in note
+    assert "to at most 20 leading" in note
     assert "120 words" in note
     assert accuracy(got, source, target) > 0.9
 

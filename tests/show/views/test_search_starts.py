@@ -16,7 +16,7 @@ LOG = (
     },
     {"stage": "search", "number": 2, "seconds": 0.9, "cost": 0.6, "kind": "random", "dimensions": 30, "path": []},
     {"stage": "second look", "number": 1, "seconds": 1.0, "cost": 0.6},
-    {"stage": "wider search", "number": 1, "seconds": 2.0, "cost": 0.5, "kind": "learned", "dimensions": 100},
+    {"stage": "deep search", "number": 1, "seconds": 2.0, "cost": 0.5, "kind": "fused", "dimensions": 100},
     {"stage": "alternate", "number": 1, "seconds": 3.0, "cost": 0.4, "path": [0.5, 0.4]},
     {"stage": "refine", "number": 1, "seconds": 4.0, "pairs": 30.0},
 )
@@ -31,7 +31,7 @@ def test_starts_are_counted_over_all_stages_and_nothing_else_is_one():
     assert [(each.number, each.stage, each.kind, each.cost) for each in starts] == [
         (1, "search", "profiles", 0.7),
         (2, "search", "random", 0.6),
-        (3, "wider search", "learned", 0.5),
+        (3, "deep search", "fused", 0.5),
     ]
     assert [each.role for each in starts] == ["other arena", "other arena", "winner"]
     assert [each.path for each in starts] == [(1.0, 0.7), (), ()]
