@@ -234,9 +234,9 @@ class TestInput:
         words = [f"wide{row}" for row in range(300)]
         write(Space.of(words, torch.randn(300, 30, generator=torch.Generator().manual_seed(4))), wide)
         run = tmp_path / "run"
-        told = calque("align", noise_files[0], wide, "-o", run, "--recipe", quickest, "--json").json
+        told = calque("align", noise_files[0], wide, "-o", run, "--recipe", quickest, "--limit", 150, "--json").json
         assert len(told["notes"]) == 1
-        assert "20 and 30 dimensions" in told["notes"][0]
+        assert "20 and 30 dimensions to at most 25" in told["notes"][0]
         assert Alignment.load(run).record.notes == tuple(told["notes"])
         maps = load_file(run / "maps.safetensors")
         assert (maps["source.map"].shape, maps["target.map"].shape) == ((20, 20), (30, 20))
@@ -351,7 +351,7 @@ class TestRefusedRecipes:
             ("[settings]\nwords = 2.5", "settings.words is 2.5; expected int"),
             ("[settings.search]\nrounds = true", "settings.search.rounds is True; expected int"),
             ("[settings.search]\nrounds = 0", "at least 1"),
-            ("[settings.search]\nkinds = ['luck']", "'luck'; there are: profiles, random, learned"),
+            ("[settings.search]\nkinds = ['luck']", "'luck'; there are: profiles, random"),
             ("[settings.search]\nkinds = []", "kinds"),
             ("[settings.search]\ndimensions = []", "dimensions"),
             ("[settings]\npreprocessing = ['unit', 'polish']", "polish"),
@@ -372,8 +372,37 @@ class TestRefusedRecipes:
     def test_a_lexicon_for_a_recipe_that_learns_from_none(
         self, refused: Callable[..., str], files: Any, tmp_path: Path
     ) -> None:
-        told = refused("align", files.source, files.target, "-o", tmp_path / "run", "--lexicon", files.lexicon)
-        assert "'default' learns from no lexicon" in told
+        asked = "-o", tmp_path / "run", "--lexicon", files.lexicon, "--recipe", "conneau2017"
+        told = refused("align", files.source, files.target, *asked)
+        assert "'conneau2017' learns from no lexicon" in told
+
+    @pytest.mark.parametrize("option", [("--identical", "no"), ("--effort", "thorough")])
+    def test_a_search_asked_of_a_recipe_that_has_none(
+        self, refused: Callable[..., str], files: Any, tmp_path: Path, option: tuple[str, str]
+    ) -> None:
+        asked = "-o", tmp_path / "run", "--recipe", "conneau2017", *option
+        told = refused("align", files.source, files.target, *asked)
+        assert "'conneau2017' has no search; leave out --identical and --effort" in told
+
+
+class TestKnownPairs:
+    def test_the_default_recipe_uses_them_and_says_what_they_did(
+        self, calque: Callable[..., Any], files: Any, tmp_path: Path
+    ) -> None:
+        gold = files.lexicon.read_bytes().split(b"\n")
+        (tmp_path / "known.tsv").write_bytes(b"\n".join([*gold[:60], b"nowhere\tnothing"]) + b"\n")
+        run = tmp_path / "run"
+        told = calque(
+            "align", files.source, files.target, "-o", run, "--lexicon", tmp_path / "known.tsv", "--json"
+        ).json
+        assert told["verdict"] == "aligned"
+        hints = told["evidence"]["hints"]
+        assert hints["used"] == 60
+        assert hints["given"] == 61
+        low, high = hints["interval"]
+        assert 0 <= low <= hints["accuracy"] <= high <= 1
+        assert any("60 of 61 known pairs were used" in reason for reason in told["reasons"])
+        assert Alignment.load(run).verdict.evidence["hints"]["used"] == 60
 
 
 ENDLESS = """

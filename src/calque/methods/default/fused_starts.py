@@ -103,7 +103,7 @@ def fused_plan(x: Tensor, y: Tensor, signs: Tensor, power: float, stopped: Calla
         share = min(1.0, turn / (TURNS - 1))
         u, s, vh = torch.linalg.svd(x.mT @ (plan @ y))
         similarity = (x @ ((u * s.clamp_min(1e-12) ** power) @ vh)) @ y.mT
-        exponent = similarity.mul_(FLAT * (SHARP / FLAT) ** share / float(similarity.std()))
+        exponent = similarity.mul_(FLAT * (SHARP / FLAT) ** share / max(float(similarity.std()), 1e-12))
         if share < 1:
             exponent.add_(signs, alpha=share - 1)
         plan = _scaled(exponent, 8)
