@@ -130,7 +130,7 @@ def profiles_by_band(vectors: Tensor, rows: Tensor, exponent: float, words: int)
     compared = vectors
     if exponent != 1:
         values, directions = torch.linalg.eigh((vectors.mT @ vectors).double())
-        stretch = values.clamp_min(1e-10 * float(values[-1])) ** ((exponent - 1) / 2)
+        stretch = values.clamp_min(max(1e-20, 1e-10 * float(values[-1]))) ** ((exponent - 1) / 2)
         compared = (vectors @ directions.to(vectors)) * stretch.to(vectors)
     asked = compared[rows]
     parts: list[Tensor] = []
