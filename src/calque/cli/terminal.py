@@ -21,8 +21,7 @@ WIDTH = 100
 """Columns after which a paragraph is wrapped."""
 STAGE_LABELS = {
     "search": "searching",
-    "second look": "looking again",
-    "deep search": "searching wider",
+    "deep search": "searching deeper",
     "alternate": "aligning",
     "refine": "refining",
     "contrast": "contrasting",
@@ -34,7 +33,7 @@ STAGE_LABELS = {
     "shared space": "sharing",
 }
 """What the bar of a stage is called."""
-SEARCH_STAGES = ("search", "deep search", "judge")
+SEARCH_STAGES = ("search", "wider search", "deep search", "judge")
 """Stages whose steps are independent starts. Their bar shows the lowest cost so far, not the last one."""
 
 

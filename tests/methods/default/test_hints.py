@@ -72,6 +72,12 @@ def test_nothing_is_spelled_alike():
     assert len(spelled_alike(["gato"], ["cat"])) == 0
 
 
+def test_rows_that_are_only_numbered_are_no_words():
+    numbers = [str(row) for row in range(60)]
+    assert len(spelled_alike(numbers, numbers)) == 0
+    assert len(spelled_alike(["x", *numbers], ["y", *numbers])) == 60
+
+
 def test_halves_share_no_word_and_are_all():
     rows = torch.tensor([0, 0, 1, 1, 2, 3, 4, 5])
     one, other = halves(Hints(rows, torch.arange(8), "pairs"), seeded(0))

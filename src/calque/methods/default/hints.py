@@ -99,7 +99,13 @@ class PairReport:
 
 
 def spelled_alike(source: Sequence[str], target: Sequence[str]) -> Hints:
-    """Words that both sides spell alike: numbers, and words of four letters or more."""
+    """Words that both sides spell alike: numbers, and words of four letters or more.
+
+    Rows that are only numbered, as those of arrays are, spell nothing.
+    """
+    none = torch.zeros(0, dtype=torch.long)
+    if any(all(word == str(row) for row, word in enumerate(words)) for words in (source, target)):
+        return Hints(none, none, "spelling")
     rows = {word: row for row, word in enumerate(target)}
     pairs = [
         (row, rows[word])

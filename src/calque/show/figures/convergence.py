@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("cost", "loss", "criterion", "objective", "similarity", "pairs")
 """What a stage may measure. Of several, the first one is what it tries to improve, and only that is shown."""
-STAGES_OF_STARTS = SEARCH_STAGES
+STAGES_OF_STARTS = (*SEARCH_STAGES, "second look")
 """Stages whose events are starts beside each other, not steps one after the other."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from calque.verdict import Verdict
 
-SEARCH_STAGES = ("search", "deep search", "judge")
+SEARCH_STAGES = ("search", "wider search", "deep search", "judge")
 """The stages whose steps are starts, in the order in which they run; 'judge' is that of maps found in another way."""
 
 

@@ -216,8 +216,8 @@ async function explore(run) {
 
 // ---- a run under way
 
-const SEARCHES = { search: "Searching", "deep search": "Searching wider", judge: "Judging" };
-const AFTERWARDS = { "second look": "Looking again at the best starts", alternate: "Aligning", refine: "Refining", contrast: "Contrasting" };
+const SEARCHES = { search: "Searching", "deep search": "Searching deeper", judge: "Judging" };
+const AFTERWARDS = { climb: "Climbing", alternate: "Aligning", refine: "Refining", contrast: "Contrasting" };
 
 function tellStep(step, starts) {
   const searching = step.stage in SEARCHES;
