@@ -169,3 +169,10 @@ class TestProcess:
         lines = ended.stdout.splitlines()
         assert lines[0].startswith("東京\tTōkyō ".encode())
         assert lines[1].startswith(b"\xff\xfe\tcaf\xe9 ")
+
+
+def test_python_dash_m_is_the_command() -> None:
+    shown = subprocess.run([sys.executable, "-m", "calque", "--version"], capture_output=True, check=False, text=True)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"calque {library.__version__}\n", "")
+    wrong = subprocess.run([sys.executable, "-m", "calque", "inspect", "none.vec"], capture_output=True, check=False)
+    assert wrong.returncode == 2

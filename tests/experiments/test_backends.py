@@ -184,7 +184,7 @@ class TestChoosing:
 
     @pytest.mark.parametrize("address", ["nowhere", "there:", ":1", "127.0.0.1:1", "127.0.0.1:99999999"])
     def test_an_address_where_nobody_is_is_refused_at_once(self, address):
-        pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
+        pytest.importorskip("ray", reason="needs the extra: pip install 'calque-embeddings[sweep]'")
         with pytest.raises(SettingsError, match=r"(HOST:PORT|could be reached)"):
             ray_backend.check_address_answers(address)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque[plots]'")
+pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque-embeddings[plots]'")
 
 from matplotlib import style
 from matplotlib.text import Text
