@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from calque.data.lexicon import Lexicon, read_lexicon
-from calque.errors import LexiconError, SettingsError
+from calque.errors import LexiconError, SettingsError, whole_number
 from calque.evaluate.protocol import GoldData
 from calque.runs.alignment import Alignment
 
@@ -114,8 +114,10 @@ def score_translation(
     ks: Sequence[int] = (1, 5, 10),
 ) -> TranslationScore:
     """Ask every answerable word of the lexicon; backwards by ``back``, or else by the lexicon reversed."""
-    if not ks or min(ks) < 1:
-        raise SettingsError(f"k is {list(ks)}; expected numbers of at least 1")
+    if isinstance(ks, str) or not isinstance(ks, Sequence) or not ks:
+        raise SettingsError(f"ks is {ks!r}; expected whole numbers, such as (1, 5, 10)")
+    for k in ks:
+        whole_number(k, "k")
     directions: list[dict[str, DirectionScore]] = []
     for way_back, gold in ((False, lexicon), (True, lexicon.reversed() if back is None else back)):
         scores = {}

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from calque.data.space import Space
-from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
+from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError, file_path, listed_words
 from calque.linear.maps import LinearMap, map_from
 from calque.linear.side import Milestone, Side, map_space, map_subwords
 from calque.progress import never
@@ -140,7 +140,7 @@ class Alignment:
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
         """The ``k`` best translations of each word; from target to source with ``back``."""
-        words = [words] if isinstance(words, str) else list(words)
+        words = listed_words(words)
         space, other = self.spaces(back)
         try:
             queries = space.lookup(words)
@@ -207,7 +207,7 @@ class Alignment:
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write a run folder, whole or not at all."""
-        path = Path(path)
+        path = file_path(path)
         config = {
             "format": FORMAT,
             **self.record.as_json(),
@@ -228,7 +228,7 @@ class Alignment:
     @classmethod
     def load(cls, path: str | Path) -> Alignment:
         """The alignment in a run folder."""
-        folder = Path(path)
+        folder = file_path(path)
         config, log = read_config(folder), read_log(folder / "log.jsonl")
         maps, vectors = (read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
         stages = read_tensors(folder / STAGES) if (folder / STAGES).exists() else {}
@@ -277,8 +277,14 @@ def _linear(side: Side) -> LinearMap:
 def _mapped(vectors: Array, side: Side) -> Array:
     """Vectors in the common space, as the kind of array that they came in."""
     values: Any = vectors
-    plain = values.float() if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values, dtype=np.float32))
+    try:
+        plain = values.float() if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values, dtype=np.float32))
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"vectors are no array of numbers: {error}") from error
     _check_dimension(plain, side)
+    if not bool(torch.isfinite(plain).all()):
+        row = int((~torch.isfinite(plain.reshape(-1, plain.shape[-1])).all(dim=1)).nonzero()[0])
+        raise SpaceError(f"vectors have NaN or infinite values in row {row}; leave such rows out")
     mapped = side.apply(plain)
     return cast(Array, mapped if isinstance(values, Tensor) else mapped.numpy())
 

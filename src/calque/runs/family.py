@@ -10,7 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from calque.data.space import Space
-from calque.errors import RunError, SettingsError
+from calque.errors import RunError, SettingsError, file_path
 from calque.linear.side import Side, map_space
 from calque.runs.alignment import Alignment, Record, side_from
 from calque.runs.folder import (
@@ -133,7 +133,7 @@ class Family:
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write a run folder, whole or not at all."""
-        path = Path(path)
+        path = file_path(path)
         pairs = [
             {"languages": list(pair), "found": relation.found, "verdict": relation.verdict.as_json()}
             for pair, relation in self.relations.items()
@@ -160,7 +160,7 @@ class Family:
     @classmethod
     def load(cls, path: str | Path) -> Family:
         """The family in a run folder; a language is read when it is asked for."""
-        folder = Path(path)
+        folder = file_path(path)
         config, maps = read_config(folder, FAMILY), read_tensors(folder / "maps.safetensors")
         relations, shared = {}, {}
         with naming_damage(folder):

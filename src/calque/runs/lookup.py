@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from calque.errors import RunError, SettingsError, UnknownWordError
+from calque.errors import RunError, SettingsError, UnknownWordError, file_path, listed_words, whole_number
 from calque.runs.folder import damaged, naming_damage, read_config, read_lines
 
 Array = npt.NDArray[np.float32]
@@ -61,7 +61,7 @@ class Lookup:
     @classmethod
     def open(cls, path: str | Path) -> Lookup:
         """The run in a folder; RunError where its parts do not belong together."""
-        folder = Path(path)
+        folder = file_path(path)
         config, tensors = read_config(folder), mapped_tensors(folder / "vectors.safetensors")
         vocabularies = {side: read_lines(folder / f"words.{side}.txt") for side in OTHER}
         with naming_damage(folder):
@@ -98,6 +98,7 @@ class Lookup:
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
         """The ``k`` best translations of each word; from target to source with ``back``."""
+        words = listed_words(words)
         side = "target" if back else "source"
         others = self.words(OTHER[side])
         ranked = self.ranked(side, [self.row(side, word) for word in words], k, retrieval)
@@ -108,10 +109,9 @@ class Lookup:
 
     def ranked(self, side: str, rows: Sequence[int], k: int, retrieval: str = "csls") -> list[list[tuple[int, float]]]:
         """For each row of ``side`` the ``k`` best rows of the other language, with their scores."""
-        if retrieval not in SCALES:
+        if not isinstance(retrieval, str) or retrieval not in SCALES:
             raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")
-        if k < 1:
-            raise SettingsError(f"k is {k}; expected at least 1")
+        whole_number(k, "k")
         back = side == "target"
         way = "back." if back and "back.source" in self.tensors else ""
         queries, candidates = self.tensors[f"{way}{side}"], self.tensors[f"{way}{OTHER[side]}"]

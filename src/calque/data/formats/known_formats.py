@@ -17,7 +17,7 @@ from calque.data.formats.safetensors import SAFETENSORS
 from calque.data.formats.streams import peek
 from calque.data.formats.word2vec import WORD2VEC, WORD2VEC_BINARY
 from calque.data.space import Space
-from calque.errors import FormatError, SettingsError
+from calque.errors import FormatError, SettingsError, SpaceError, file_path
 
 _MOST_CERTAIN_FIRST = (FASTTEXT, NPY, NPZ, MUSE, SAFETENSORS, WORD2VEC, WORD2VEC_BINARY, GLOVE)
 
@@ -50,7 +50,9 @@ def write(space: Space | BlockSource, path: str | os.PathLike[str], *, format: s
     The file appears whole or not at all. A name that ends in ``.gz`` is compressed, for text and word2vec binary.
     Only npz and safetensors keep counts.
     """
-    path = Path(path)
+    path = file_path(path)
+    if not isinstance(space, (Space, BlockSource)):
+        raise SpaceError(f"found {type(space).__name__}, expected a Space; Space.of makes one of words and vectors")
     chosen = find_format(format) if format else _format_by_suffix(path)
     if chosen.write is None:
         writable = ", ".join(name for name, other in FORMATS.items() if other.write)

@@ -19,7 +19,7 @@ from calque.data.formats.known_formats import FORMATS, find_format, sniff
 from calque.data.formats.streams import ReadDigest, check_is_file, open_plain
 from calque.data.formats.text import BLANK, decode, shown
 from calque.data.space import Space
-from calque.errors import CacheWarning, DataWarning, FormatError, SettingsError
+from calque.errors import CacheWarning, DataWarning, FormatError, file_path, whole_number
 
 _WORD_AND_COUNT = re.compile(rb"(.*?)[ \t]+(\d+(?:\.\d*)?(?:e[+-]?\d+)?)", re.DOTALL | re.IGNORECASE)
 
@@ -62,15 +62,15 @@ def load(
         if limit is not None:
             space = space.head(limit)
         if counts is not None:
-            space, notes = attach_counts(space, Path(counts))
+            space, notes = attach_counts(space, file_path(counts, "counts"))
     for note in notes:
         warnings.warn(f"{space.name}: {note}", DataWarning, stacklevel=2)
     return space
 
 
 def _check_limit(limit: int | None) -> None:
-    if limit is not None and limit < 1:
-        raise SettingsError(f"limit is {limit}, expected at least 1 word; leave it out to read all")
+    if limit is not None:
+        whole_number(limit, "limit")
 
 
 def read(
@@ -88,21 +88,22 @@ def read(
     With ``cache``, a large text or binary file is kept once it was read, and mapped into memory the next time.
     """
     _check_limit(limit)
-    check_is_file(Path(path))
-    options = ReadOptions(limit, None if words is None else Path(words))
+    path = file_path(path)
+    check_is_file(path)
+    options = ReadOptions(limit, None if words is None else file_path(words, "words"))
     remarks: tuple[str, ...] = ()
     from_cache = False
     if cache:
-        content, remarks, from_cache = _read_through_cache(Path(path), options, format)
+        content, remarks, from_cache = _read_through_cache(path, options, format)
     else:
-        content = _read_file(Path(path), options, format)
+        content = _read_file(path, options, format)
     # What comes from the cache was checked when it was read from its file.
     make_space = Space.checked_before if from_cache else Space
     own_counts = None if content.counts is None else torch.from_numpy(content.counts)
     vectors = torch.from_numpy(content.vectors)
     space, notes = make_space(tuple(content.words), vectors, own_counts, str(path), content.subwords), content.notes
     if counts is not None:
-        space, notes_on_counts = attach_counts(space, Path(counts))
+        space, notes_on_counts = attach_counts(space, file_path(counts, "counts"))
         notes += notes_on_counts
     return SpaceReading(space, content.format, notes, remarks)
 
