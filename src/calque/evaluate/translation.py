@@ -90,11 +90,16 @@ class TranslationTask:
         return GoldData((lexicons[0], lexicons[1]), tuple(notes))
 
     def remarks(self, alignment: Alignment, gold: tuple[Lexicon, Lexicon | None]) -> tuple[str, ...]:
-        """Whether the run has learned from these pairs."""
-        lexicon = gold[0]
-        if not learned_from(alignment, lexicon):
-            return ()
-        return (f"{lexicon.name}: the run has learned from these very pairs, which flatters it",)
+        """Whether the run has learned from these pairs, and whether the way back has a lexicon of its own."""
+        lexicon, back = gold
+        remarks = []
+        if learned_from(alignment, lexicon):
+            remarks.append(f"{lexicon.name}: the run has learned from these very pairs, which flatters it")
+        if back is None:
+            remarks.append(
+                "backward is scored by the lexicon reversed, which lacks right answers; --lexicon-back FILE is fairer"
+            )
+        return tuple(remarks)
 
     def score(self, alignment: Alignment, gold: tuple[Lexicon, Lexicon | None]) -> TranslationScore:
         """Ask every word that can be answered."""
@@ -115,7 +120,7 @@ def score_translation(
 ) -> TranslationScore:
     """Ask every answerable word of the lexicon; backwards by ``back``, or else by the lexicon reversed."""
     if isinstance(ks, str) or not isinstance(ks, Sequence) or not ks:
-        raise SettingsError(f"ks is {ks!r}; expected whole numbers, such as (1, 5, 10)")
+        raise SettingsError(f"k is {ks!r}; expected whole numbers of at least 1, such as (1, 5, 10)")
     for k in ks:
         whole_number(k, "k")
     directions: list[dict[str, DirectionScore]] = []
