@@ -340,7 +340,7 @@ def test_the_card_tells_verdict_inputs_and_use(alignment, tmp_path):
     alignment.save(tmp_path / "es-en")
     card = (tmp_path / "es-en" / "README.md").read_text()
     assert card.startswith("# es-en: ")
-    assert "## Verdict: doubtful\n\n- one reason\n- another\n" in card
+    assert "## Verdict: doubtful (interrupted)\n\n- one reason\n- another\n" in card
     assert "| source | es.vec | 60 | 6 | yes | abababababababab |" in card
     assert "seed 3, on cpu, in 1.8 s" in card
     assert "- reduced 8 and 6 dimensions" in card

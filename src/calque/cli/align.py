@@ -40,7 +40,7 @@ class Align(Reads):
     lexicon: File = None
     """Word pairs, for recipes that learn from them. The default recipe does not."""
     seed: int = 0
-    """The same seed on the same device gives the same maps."""
+    """The same seed on the same device, with as many threads, gives the same maps."""
     limit: Number = None
     """Read only so many words of each file."""
     device: Device = "auto"
@@ -143,6 +143,7 @@ def print_result(command: Align, alignment: Alignment, reading_seconds: float) -
             {
                 "run": str(command.output),
                 "verdict": alignment.verdict.label,
+                "interrupted": alignment.record.interrupted,
                 "evidence": dict(alignment.verdict.evidence),
                 "reasons": list(alignment.verdict.reasons),
                 "notes": list(alignment.record.notes),
@@ -159,6 +160,6 @@ def print_result(command: Align, alignment: Alignment, reading_seconds: float) -
 
 def print_verdict(alignment: Alignment) -> None:
     """The verdict, its reasons and the notes."""
-    print(f"verdict: {alignment.verdict.label}")
+    print(f"verdict: {alignment.verdict}")
     for line in (*alignment.verdict.reasons, *(f"note: {note}" for note in alignment.record.notes)):
         print(textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    "))

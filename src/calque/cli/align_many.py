@@ -33,7 +33,7 @@ class AlignMany(Reads):
     recipe: str = "default"
     """How pairs are aligned: a name from 'calque recipes', or the path of a .toml file."""
     seed: int = 0
-    """The same seed on the same device gives the same maps."""
+    """The same seed on the same device, with as many threads, gives the same maps."""
     limit: Number = None
     """Read only so many words of each file."""
     device: Device = "auto"
@@ -121,10 +121,10 @@ def result_as_json(output: Path, family: Family) -> dict[str, object]:
 def print_result(output: Path, family: Family) -> None:
     """A line for each pair, then the verdict on the whole."""
     pairs = [
-        ["-".join(pair), relation.verdict.label, FOUND[relation.found]] for pair, relation in family.relations.items()
+        ["-".join(pair), str(relation.verdict), FOUND[relation.found]] for pair, relation in family.relations.items()
     ]
     print_table([["pair", "verdict", "found"], *pairs])
-    print(f"verdict: {family.verdict.label}")
+    print(f"verdict: {family.verdict}")
     for line in (*family.verdict.reasons, *family.record.notes):
         print(f"  {line}")
     print(f"run: {output}")

@@ -41,6 +41,8 @@ class Translate(Common):
         """Translate the known words; name the unknown ones, of which the exit code tells too."""
         from calque.runs.lookup import AT_ONCE
 
+        if self.words == ("-",) and sys.stdin is None:
+            raise SettingsError("'-' reads words from stdin, which is closed; name the words, or send them to stdin")
         lines = [line.rstrip("\r\n") for line in sys.stdin] if self.words == ("-",) else self.words
         words = [word for word in lines if word]
         if not words:
@@ -78,7 +80,7 @@ def open_run(command: Translate) -> Lookup | Alignment:
         warn_unless_aligned(command, lookup.verdict)
         return lookup
     alignment = open_alignment(command.folder, command.pair)
-    warn_unless_aligned(command, alignment.verdict.label)
+    warn_unless_aligned(command, str(alignment.verdict))
     if command.vectors is None:
         return alignment
     from calque.data.formats import read

@@ -57,6 +57,8 @@ class Record:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     device: str = "cpu"
+    threads: int = 0
+    """How many threads torch computed with: sums in another order round otherwise. 0 where it was not written down."""
     versions: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -68,12 +70,14 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """As it stands in config.json. The log is not in it, since it has a file of its own."""
-        return {name: getattr(self, name) for name in RECORDED} | {"notes": list(self.notes)}
+        threads = {"threads": self.threads} if self.threads else {}
+        return {name: getattr(self, name) for name in RECORDED} | {"notes": list(self.notes)} | threads
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any], log: tuple[Mapping[str, Any], ...] = ()) -> Record:
         """The record in a config.json; KeyError where it has none."""
-        return cls(**{name: config[name] for name in RECORDED}, notes=tuple(config["notes"]), log=log)
+        recorded = {name: config[name] for name in RECORDED}
+        return cls(**recorded, threads=config.get("threads", 0), notes=tuple(config["notes"]), log=log)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ class Alignment:
         return cls(*mapped, *sides, verdict, record, returning=returning)
 
     def __repr__(self) -> str:
-        return f"Alignment({self.source!r}, {self.target!r}, {self.verdict.label})"
+        return f"Alignment({self.source!r}, {self.target!r}, {self.verdict})"
 
     @cached_property
     def forward(self) -> LinearMap:
@@ -192,7 +196,7 @@ class Alignment:
         names = {"source": self.source.name, "target": self.target.name}
         words = {"source": self.source.words, "target": self.target.words}
         tensors = {name: tensor.numpy() for name, tensor in _vector_tensors(self).items()}
-        return Lookup(self.verdict.label, names, words, tensors)
+        return Lookup(str(self.verdict), names, words, tensors)
 
     def with_subwords(self, space: Space, back: bool = False) -> Alignment:
         """The same, with the subword model of ``space`` for words that the source (or target) has not seen."""
@@ -233,7 +237,8 @@ class Alignment:
         maps, vectors = (read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
         stages = read_tensors(folder / STAGES) if (folder / STAGES).exists() else {}
         with naming_damage(folder):
-            verdict, record = Verdict.from_json(config["verdict"]), Record.from_json(config, log)
+            record = Record.from_json(config, log)
+            verdict = Verdict.from_json(config["verdict"], bool(record.interrupted))
             source, target = (
                 Space(
                     tuple(read_lines(folder / f"words.{name}.txt")),

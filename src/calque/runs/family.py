@@ -86,7 +86,8 @@ class Family:
             label = "failed"
         elif "doubtful" in labels.values():
             label = "doubtful"
-        return Verdict(label, tuple(reasons or [f"all {len(labels)} pairs are aligned"]), {"pairs": labels})
+        verdict = Verdict(label, tuple(reasons or [f"all {len(labels)} pairs are aligned"]), {"pairs": labels})
+        return verdict.after_interruption() if self.record.interrupted else verdict
 
     def pair(self, source: str, target: str) -> Alignment:
         """Two of the languages as an alignment of their own."""
@@ -174,7 +175,9 @@ class Family:
                     )
                     for way in ("there", "back")
                 )
-                relations[one, two] = Relation(there, back, Verdict.from_json(pair["verdict"]), pair["found"])
+                relations[one, two] = Relation(
+                    there, back, Verdict.from_json(pair["verdict"], bool(config["interrupted"])), pair["found"]
+                )
             for name in names:
                 if any(key.startswith(f"shared/{name}/") for key in maps):
                     shared[name] = side_from(maps, f"shared/{name}/")

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from calque.errors import RunError, SettingsError, UnknownWordError, file_path, listed_words, whole_number
 from calque.runs.folder import damaged, naming_damage, read_config, read_lines
+from calque.verdict import Verdict
 
 Array = npt.NDArray[np.float32]
 SCALES = {"nn": 1.0, "csls": 2.0}
@@ -51,7 +52,7 @@ class Lookup:
     """Words, vectors and penalties of a run. ``open`` takes them from a folder, `Alignment.lookup` from memory."""
 
     verdict: str
-    """aligned, doubtful or failed."""
+    """aligned, doubtful or failed, with '(interrupted)' behind it where the run was."""
     names: Mapping[str, str]
     """What the languages are called, by ``source`` and ``target``; so are the vocabularies."""
     vocabularies: Mapping[str, Sequence[str]]
@@ -65,7 +66,8 @@ class Lookup:
         config, tensors = read_config(folder), mapped_tensors(folder / "vectors.safetensors")
         vocabularies = {side: read_lines(folder / f"words.{side}.txt") for side in OTHER}
         with naming_damage(folder):
-            run = cls(str(config["verdict"]["label"]), dict(config["names"]), vocabularies, tensors)
+            verdict = Verdict.from_json(config["verdict"], bool(config["interrupted"]))
+            run = cls(str(verdict), dict(config["names"]), vocabularies, tensors)
             for side, penalty in (("source", "csls.backward"), ("target", "csls.forward")):
                 if not len(tensors[side]) == len(tensors[penalty]) == len(vocabularies[side]):
                     raise damaged(folder, f"words.{side}.txt, vectors and penalties are not equally many")

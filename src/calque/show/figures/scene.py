@@ -73,7 +73,7 @@ class Scene:
     @property
     def trusted(self) -> bool:
         """Whether the run may be shown without a warning."""
-        return self.alignment.verdict.label == "aligned"
+        return str(self.alignment.verdict) == "aligned"
 
     @property
     def names(self) -> tuple[str, str]:
@@ -92,7 +92,7 @@ def panels(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tupl
 
     figure = Figure(figsize=(scene.width, scene.width * height), layout="constrained")
     if not scene.trusted:
-        figure.suptitle(f"verdict: {scene.alignment.verdict.label}", color=WARNING, fontsize=7.5)
+        figure.suptitle(f"verdict: {scene.alignment.verdict}", color=WARNING, fontsize=7.5)
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
