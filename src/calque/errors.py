@@ -5,6 +5,7 @@ The checks of plain arguments, which many functions take, stand here too.
 
 from __future__ import annotations
 
+import difflib
 import operator
 import os
 from collections.abc import Iterable
@@ -67,6 +68,12 @@ DISTRIBUTION = "calque-embeddings"
 def how_to_install(extra: str) -> str:
     """The command that installs the optional packages of an extra."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """The name that somebody may have meant, as a part of an error; empty where none is near."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def whole_number(value: Any, name: str, least: int = 1) -> int:
