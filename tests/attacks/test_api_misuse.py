@@ -19,6 +19,7 @@ from calque.data.space import Space
 from calque.errors import CalqueError, SpaceError, UnknownWordError
 from calque.evaluate import score_translation
 from calque.recipes import find, run
+from calque.retrieval.induction import LexiconEntry
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +183,9 @@ def test_errors_cross_from_one_process_to_another(error):
     assert type(again) is error
     assert str(again) == str(made)
     assert vars(again) == vars(made)
+
+
+def test_a_tab_inside_a_word_stays_in_its_column():
+    line = LexiconEntry("a\tb", "c\td", 0.5, True).line
+    assert line == "a\\tb\tc\\td\t0.5000"
+    assert len(line.split("\t")) == 3

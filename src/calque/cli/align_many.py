@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from calque.cli.common import Device, Number, Output, Reads, check_files_exist, exit_code
+from calque.cli.common import Device, Number, Output, Reads, check_files_exist, exit_code, split_name
 from calque.cli.terminal import interruptible, print_json, print_table, stage_bars
 from calque.errors import SettingsError
 
@@ -63,12 +63,6 @@ class AlignMany(Reads):
         else:
             print_result(self.output, family)
         return exit_code(family)
-
-
-def split_name(text: str) -> tuple[str, Path]:
-    """'es=wiki.vec' as a name and a path; the name is empty where there is none, or where the whole is a path."""
-    name, sign, path = text.partition("=")
-    return (name, Path(path)) if sign and not Path(text).exists() else ("", Path(text))
 
 
 def files_by_name(named: list[tuple[str, Path]]) -> dict[str, Path]:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from calque.data.preprocess import unit
 from calque.data.space import Space
 from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError, file_path, listed_words
 from calque.linear.maps import LinearMap, map_from
@@ -34,7 +35,7 @@ from calque.runs.folder import (
     write_tensors,
     write_text,
 )
-from calque.runs.lookup import Candidate, Lookup, Translation, similar
+from calque.runs.lookup import Candidate, Lookup, Translation, parts, similar
 from calque.runs.model_card import Example, model_card
 from calque.verdict import Verdict
 
@@ -143,14 +144,21 @@ class Alignment:
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
-        """The ``k`` best translations of each word; from target to source with ``back``."""
+        """The ``k`` best translations of each word; from target to source with ``back``.
+
+        A phrase that is not in the vocabulary, but whose words are, is translated by their mean.
+        """
         words = listed_words(words)
         space, other = self.spaces(back)
         try:
-            queries = space.lookup(words)
+            parted = [parts(word, space) for word in words]
+            queries = space.lookup([part for several in parted for part in several])
         except UnknownWordError as error:
             unknown = next(word for word in words if word not in space)
             raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
+        if len(queries) > len(words):
+            phrases = queries.split([len(several) for several in parted])
+            queries = torch.stack([unit(vectors.mean(dim=0)) for vectors in phrases])
         best = self.neighbours(queries, k, back, retrieval)
         translations = []
         for word, rows, scores in zip(words, best.indices.tolist(), best.scores.tolist(), strict=True):

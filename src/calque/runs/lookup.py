@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -99,11 +99,15 @@ class Lookup:
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
-        """The ``k`` best translations of each word; from target to source with ``back``."""
+        """The ``k`` best translations of each word; from target to source with ``back``.
+
+        A phrase that is not in the vocabulary, but whose words are, is translated by their mean.
+        """
         words = listed_words(words)
         side = "target" if back else "source"
         others = self.words(OTHER[side])
-        ranked = self.ranked(side, [self.row(side, word) for word in words], k, retrieval)
+        rows = [[self.row(side, part) for part in parts(word, self.index[side])] for word in words]
+        ranked = self.ranked_by_rows(side, rows, k, retrieval)
         return [
             Translation(word, tuple(Candidate(others[row], score) for row, score in best))
             for word, best in zip(words, ranked, strict=True)
@@ -111,6 +115,12 @@ class Lookup:
 
     def ranked(self, side: str, rows: Sequence[int], k: int, retrieval: str = "csls") -> list[list[tuple[int, float]]]:
         """For each row of ``side`` the ``k`` best rows of the other language, with their scores."""
+        return self.ranked_by_rows(side, [[row] for row in rows], k, retrieval)
+
+    def ranked_by_rows(
+        self, side: str, rows: Sequence[Sequence[int]], k: int, retrieval: str
+    ) -> list[list[tuple[int, float]]]:
+        """The same for the mean of several rows each, brought to length 1."""
         if not isinstance(retrieval, str) or retrieval not in SCALES:
             raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")
         whole_number(k, "k")
@@ -119,12 +129,24 @@ class Lookup:
         queries, candidates = self.tensors[f"{way}{side}"], self.tensors[f"{way}{OTHER[side]}"]
         ranked = []
         for begin in range(0, len(rows), AT_ONCE):
-            scores = SCALES[retrieval] * (queries[list(rows[begin : begin + AT_ONCE])] @ candidates.T)
+            block = rows[begin : begin + AT_ONCE]
+            asked = queries[[several[0] for several in block]]
+            for place, several in enumerate(block):
+                if len(several) > 1:
+                    mean = queries[list(several)].mean(axis=0)
+                    asked[place] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+            scores = SCALES[retrieval] * (asked @ candidates.T)
             if retrieval == "csls":
                 scores -= self.tensors["csls.backward" if back else "csls.forward"]
             for line, best in _largest(scores, k):
                 ranked.append(list(zip(best.tolist(), line[best].tolist(), strict=True)))
         return ranked
+
+
+def parts(text: str, known: Container[str]) -> list[str]:
+    """The word itself, or the words of a phrase that is no word of the vocabulary but whose words all are."""
+    words = text.split()
+    return words if len(words) > 1 and text not in known and all(word in known for word in words) else [text]
 
 
 def _largest(scores: Array, k: int) -> Iterator[tuple[Array, npt.NDArray[np.intp]]]:
