@@ -157,7 +157,7 @@ class Alignment:
             unknown = next(word for word in words if word not in space)
             raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
         if len(queries) > len(words):
-            phrases = queries.split([len(several) for several in parted])
+            phrases = torch.split(queries, [len(several) for several in parted])
             queries = torch.stack([unit(vectors.mean(dim=0)) for vectors in phrases])
         best = self.neighbours(queries, k, back, retrieval)
         translations = []
