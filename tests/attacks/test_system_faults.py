@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from calque.cli.main import answered, run
 
 CALQUE = f"exec {sys.executable} -m calque"
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full and ulimit")
@@ -87,3 +91,43 @@ def test_a_read_only_and_a_full_file_system(fault, tmp_path, vectors):
     assert str(place) in said
     assert ("Read-only file system" if fault == "ro" else "No space left") in said
     assert ended.stdout == ""
+
+
+@dataclass(frozen=True)
+class Breaking:
+    """A command that ends in an error."""
+
+    error: Exception
+    verbose: bool = False
+
+    def run(self) -> int:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:121] DefaultCPUAllocator: can't allocate memory: you tried"),
+        RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB"),
+        RuntimeError("can't start new thread"),
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+    ],
+    ids=repr,
+)
+def test_every_library_that_lacks_memory_is_answered_alike(error, capsys):
+    assert run(Breaking(error)) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "calque: there is not enough memory; read fewer words with --limit, or allow more\n")
+
+
+def test_what_the_system_refuses_names_the_file(capsys):
+    error = OSError(errno.EROFS, "Read-only file system", "/mnt/run/config.json")
+    assert answered(lambda: run(Breaking(error))) == 2
+    assert capsys.readouterr().err == "calque: /mnt/run/config.json: cannot be used: Read-only file system\n"
+
+
+def test_a_bug_is_still_called_one(capsys):
+    assert run(Breaking(KeyError("x"))) == 1
+    assert "this is a bug of ours" in capsys.readouterr().err

@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # Words that were not UTF-8 in a file are read and printed as their bytes.
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-    return _finished(lambda: _parse_and_run(arguments))
+    return answered(lambda: _parse_and_run(arguments))
 
 
 def _parse_and_run(arguments: Sequence[str]) -> int:
@@ -125,7 +125,7 @@ def _unknown_name(arguments: Sequence[str]) -> str:
     return ""
 
 
-def _finished(work: Callable[[], int]) -> int:
+def answered(work: Callable[[], int]) -> int:
     """The exit code of some work once all that it printed has left this process."""
     try:
         code = work()
