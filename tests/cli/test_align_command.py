@@ -338,7 +338,7 @@ class TestRefusedRecipes:
         return lambda recipe: refused("align", *noise_files, "-o", tmp_path / "run", "--recipe", recipe)
 
     def test_an_unknown_name_lists_the_choices(self, told: Callable[..., str]) -> None:
-        assert "'defualt'; there are: default" in told("defualt")
+        assert "'defualt' (did you mean default?); there are: default" in told("defualt")
 
     def test_a_missing_file(self, told: Callable[..., str], tmp_path: Path) -> None:
         assert str(tmp_path / "none.toml") in told(tmp_path / "none.toml")
