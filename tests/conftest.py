@@ -135,7 +135,7 @@ def recipe_file(tmp_path: Path) -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def ray() -> Iterator[None]:
     """A Ray of our own with two cores, for all tests that need one; its workers find what jobs of the tests do."""
-    pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
+    pytest.importorskip("ray", reason="needs the extra: pip install 'calque-embeddings[sweep]'")
     from calque.experiments.ray_backend import connected
 
     paths = [str(Path(__file__).parent / "experiments"), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -11,7 +11,16 @@ import pytest
 import torch
 
 import calque
-from calque.errors import CalqueError, DataWarning, LexiconError, RunError, SettingsError, SpaceError, UnknownWordError
+from calque.errors import (
+    CalqueError,
+    DataWarning,
+    FormatError,
+    LexiconError,
+    RunError,
+    SettingsError,
+    SpaceError,
+    UnknownWordError,
+)
 from calque.progress import Step
 from calque.recipes import Recipe, read_recipe
 
@@ -331,10 +340,39 @@ class TestAligner:
             calque.Aligner().verdict_  # noqa: B018
 
 
-@pytest.mark.parametrize("given", ["es.vec", np.zeros((200, 3))])
-def test_what_is_no_space_is_refused_with_the_way_to_one(given: Any) -> None:
+class TestDoors:
+    """What align takes beside two spaces."""
+
+    @pytest.mark.parametrize("door", ["path", "text", "tuple", "gensim", "pandas", "polars"])
+    def test_all_doors_lead_to_the_same_maps(self, door: str, problem: Any, files: Any, quickest: Recipe) -> None:
+        # Frames hold no broken UTF-8, which some words of the problem are.
+        words = tuple(word if word.isprintable() else f"word{row}" for row, word in enumerate(problem.source.words))
+        space, made = calque.Space(words, problem.source.vectors), None
+        if door in ("path", "text"):
+            space, made = problem.source, files.source if door == "path" else str(files.source)
+        elif door == "tuple":
+            made = (list(space.words), space.vectors.numpy())
+        elif door == "gensim":
+            pytest.importorskip("gensim")
+            made = space.to_gensim()
+        else:
+            frames = pytest.importorskip(door)
+            columns = {f"d{number}": column for number, column in enumerate(space.vectors.numpy().T)}
+            made = frames.DataFrame({"word": list(space.words), **columns})
+        plain = calque.align(space, problem.target, recipe=quickest)
+        entered = calque.align(made, problem.target, recipe=quickest)
+        assert entered.source.words == space.words
+        assert torch.equal(entered.source_side.map.matrix, plain.source_side.map.matrix)
+
+
+def test_a_missing_file_is_refused_by_its_name(tmp_path: Path, problem: Any) -> None:
+    with pytest.raises(FormatError, match=r"es\.vec: no such file"):
+        calque.align(tmp_path / "es.vec", problem.target)
+
+
+def test_an_array_alone_is_refused_with_the_way_to_a_space() -> None:
     with pytest.raises(CalqueError, match=r"expected a Space; calque\.load reads files, align_arrays takes arrays"):
-        calque.align(given, given)
+        calque.align(np.zeros((200, 3)), np.zeros((200, 3)))
 
 
 @pytest.mark.parametrize("given", ["gold.tsv", {"perro": "dog"}, [("perro", "dog")]])

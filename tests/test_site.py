@@ -16,7 +16,7 @@ import pytest
 
 import calque
 
-pytest.importorskip("mkdocs", reason="needs the extra: pip install 'calque[docs]'")
+pytest.importorskip("mkdocs", reason="needs the extra: pip install 'calque-embeddings[docs]'")
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))

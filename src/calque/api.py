@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from calque.data.formats import load
 from calque.data.lexicon import Lexicon
 from calque.data.space import Space
-from calque.errors import CalqueError, LexiconError, SpaceError
+from calque.errors import CalqueError, LexiconError, SettingsError, SpaceError
 from calque.progress import Listen, never, quiet
 from calque.recipes import Recipe, find, run, run_many
 from calque.runs.alignment import Alignment
@@ -16,8 +18,8 @@ from calque.runs.family import Family
 
 
 def align(
-    source: Space,
-    target: Space,
+    source: Any,
+    target: Any,
     *,
     recipe: str | Path | Recipe = "default",
     lexicon: Lexicon | None = None,
@@ -28,23 +30,21 @@ def align(
 ) -> Alignment:
     """Align two spaces. Look at ``.verdict`` of what comes back before using it.
 
+    Each side is a `Space`, the path of a file, a gensim ``KeyedVectors``, a DataFrame, or a tuple (words, array).
     ``lexicon`` is for recipes that learn from one; all others refuse it.
     """
-    for space in (source, target):
-        if not isinstance(space, Space):
-            raise SpaceError(
-                f"found {type(space).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
-            )
+    _check_functions(listen, stopped)
     if lexicon is not None and not isinstance(lexicon, Lexicon):
         raise LexiconError(
             f"found a {type(lexicon).__name__} as lexicon, expected a Lexicon; calque.read_lexicon(path).lexicon is one"
         )
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
-    return run(chosen, source, target, seed, device, listen, stopped, lexicon)
+    spaces = as_space(source, "source"), as_space(target, "target")
+    return run(chosen, *spaces, seed, device, listen, stopped, lexicon)
 
 
 def align_many(
-    spaces: Mapping[str, Space],
+    spaces: Mapping[str, Any],
     *,
     into: str = "",
     recipe: str | Path | Recipe = "default",
@@ -54,11 +54,35 @@ def align_many(
     stopped: Callable[[], bool] = never,
 ) -> Family:
     """Align several spaces, by name: every pair, and all in one shared space, that of ``into`` where it is given."""
-    for name, space in spaces.items():
-        if not isinstance(space, Space):
-            raise SpaceError(f"{name}: found {type(space).__name__}, expected a Space; calque.load reads files")
+    _check_functions(listen, stopped)
+    if not isinstance(spaces, Mapping):
+        raise SpaceError(
+            f"spaces is a {type(spaces).__name__}; expected languages by name, such as {{'es': …, 'en': …}}"
+        )
     chosen = recipe if isinstance(recipe, Recipe) else find(str(recipe))
-    return run_many(chosen, spaces, seed, device, listen, stopped, into)
+    read = {name: as_space(space, str(name)) for name, space in spaces.items()}
+    return run_many(chosen, read, seed, device, listen, stopped, into)
+
+
+def as_space(value: Any, name: str) -> Space:
+    """The space that somebody passed as the argument ``name``: one already, or what `align` makes one of."""
+    if isinstance(value, Space):
+        return value
+    if isinstance(value, (str, os.PathLike)) or hasattr(value, "index_to_key"):
+        return load(value)
+    if isinstance(value, tuple) and len(value) == 2:
+        return Space.of(*value, name=name)
+    if hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        return Space.from_frame(value, name)
+    raise SpaceError(
+        f"{name} is a {type(value).__name__}, expected a Space; calque.load reads files, align_arrays takes arrays"
+    )
+
+
+def _check_functions(listen: Any, stopped: Any) -> None:
+    for name, function in (("listen", listen), ("stopped", stopped)):
+        if not callable(function):
+            raise SettingsError(f"{name} is {function!r}; expected a function")
 
 
 def align_arrays(source: Any, target: Any, **options: Any) -> Alignment:

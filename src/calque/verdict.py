@@ -8,7 +8,7 @@ come back to themselves does not tell: two matrices of noise reach 65 % in thirt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 Label = Literal["aligned", "doubtful", "failed"]
@@ -26,6 +26,8 @@ MOSTLY_KEPT = 0.4
 """Below this the two maps differ too much. Right maps kept 54 to 84 %; one right for a word in eight kept 24 %."""
 ENOUGH = 1000
 """This many words are enough to judge a map."""
+INTERRUPTED = "interrupted: somebody asked to stop before the end, so the maps may be worse than those of a whole run"
+"""The first reason of a verdict on such a run."""
 FEW_STARTS = 6
 """With this many starts or fewer, a reason does not say that all of them ended alike."""
 
@@ -73,23 +75,33 @@ class Verdict:
     reasons: tuple[str, ...]
     """The evidence in plain sentences, then what would help where help is needed."""
     evidence: Mapping[str, Any]
+    interrupted: bool = field(default=False, compare=False)
+    """Whether somebody asked to stop before the run was done. The record of a run says it, and this repeats it."""
 
     def __str__(self) -> str:
-        return self.label
+        """The label as people read it, such as 'aligned' or 'aligned (interrupted)'."""
+        return f"{self.label} (interrupted)" if self.interrupted else self.label
+
+    def after_interruption(self) -> Verdict:
+        """The same verdict on a run that somebody asked to stop."""
+        return self if self.interrupted else replace(self, reasons=(INTERRUPTED, *self.reasons), interrupted=True)
 
     def as_json(self) -> dict[str, Any]:
         """As it stands in a run folder."""
         return {"label": self.label, "reasons": list(self.reasons), "evidence": dict(self.evidence)}
 
     @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Verdict:
-        """The verdict in a run folder; KeyError, TypeError or ValueError where it is none."""
+    def from_json(cls, saved: Mapping[str, Any], interrupted: bool = False) -> Verdict:
+        """The verdict in a run folder, where the record says whether the run was interrupted.
+
+        KeyError, TypeError or ValueError where it is none.
+        """
         if saved["label"] not in get_args(Label):
             raise ValueError(f"the verdict is {saved['label']!r}, expected one of {', '.join(get_args(Label))}")
         evidence = {
             name: tuple(value) if isinstance(value, list) else value for name, value in saved["evidence"].items()
         }
-        return cls(saved["label"], tuple(saved["reasons"]), evidence)
+        return cls(saved["label"], tuple(saved["reasons"]), evidence, interrupted)
 
 
 def judge(evidence: Evidence | None) -> Verdict:

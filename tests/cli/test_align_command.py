@@ -23,6 +23,7 @@ from safetensors.torch import load_file
 from calque.data.formats import write
 from calque.data.space import Space
 from calque.runs.alignment import Alignment
+from calque.show.views import language_names
 
 RUN_FILES = {
     "README.md",
@@ -34,6 +35,25 @@ RUN_FILES = {
     "words.source.txt",
     "words.target.txt",
 }
+
+
+def test_a_name_before_a_file_is_what_the_language_is_called(
+    calque: Callable[..., Any], refused: Callable[..., str], files: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    asked = ("align", f"es={files.source}", f"en={files.target}", "-o", run, "--recipe", files.quick)
+    assert calque(*asked).code in (0, 3)
+    made = Alignment.load(run)
+    assert language_names(made) == ("es", "en")
+    assert (made.source.name, made.record.inputs["target"]["name"]) == ("es", "en")
+    assert "none.vec: no such file" in refused("align", "es=none.vec", files.target, "-o", tmp_path / "other")
+
+
+def test_a_file_whose_name_has_an_equals_sign_is_that_file(calque: Callable[..., Any], files: Any, tmp_path: Path):
+    odd = tmp_path / "a=b.vec"
+    shutil.copy(files.source, odd)
+    assert calque("align", odd, files.target, "-o", tmp_path / "run", "--recipe", files.quick).code in (0, 3)
+    assert Alignment.load(tmp_path / "run").source.name == str(odd)
 
 
 class TestAligned:
@@ -333,7 +353,7 @@ class TestRefusedRecipes:
         return lambda recipe: refused("align", *noise_files, "-o", tmp_path / "run", "--recipe", recipe)
 
     def test_an_unknown_name_lists_the_choices(self, told: Callable[..., str]) -> None:
-        assert "'defualt'; there are: default" in told("defualt")
+        assert "'defualt' (did you mean default?); there are: default" in told("defualt")
 
     def test_a_missing_file(self, told: Callable[..., str], tmp_path: Path) -> None:
         assert str(tmp_path / "none.toml") in told(tmp_path / "none.toml")

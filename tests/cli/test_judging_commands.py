@@ -15,12 +15,16 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
+REVERSED = "backward is scored by the lexicon reversed, which lacks right answers; --lexicon-back FILE is fairer"
+
+
 class TestEvaluate:
     def test_the_contract_of_json(self, calque: Callable[..., Any], run_copy: Path, files: Any) -> None:
         result = calque("evaluate", run_copy, "--lexicon", files.lexicon, "--json")
-        assert (result.code, result.err) == (0, "")
-        assert list(result.json) == ["forward", "backward"]
-        for direction in result.json.values():
+        assert (result.code, result.err) == (0, f"calque: {REVERSED}\n")
+        assert list(result.json) == ["forward", "backward", "notes"]
+        assert result.json["notes"] == [REVERSED]
+        for direction in (result.json["forward"], result.json["backward"]):
             assert set(direction) == {"nn", "csls"}
             for score in direction.values():
                 assert {"accuracy", "asked", "missing"} <= set(score)
@@ -61,7 +65,7 @@ class TestEvaluate:
             == 0
         )
         assert "the run has learned from these very pairs" in calque("evaluate", taught, "--lexicon", pairs).err
-        assert calque("evaluate", run_copy, "--lexicon", pairs).err == ""
+        assert calque("evaluate", run_copy, "--lexicon", pairs).err == f"calque: {REVERSED}\n"
 
     def test_a_lexicon_of_its_own_for_the_way_back(
         self, calque: Callable[..., Any], run_copy: Path, files: Any, tmp_path: Path
@@ -69,6 +73,7 @@ class TestEvaluate:
         back = written(tmp_path / "back.tsv", "target0040\tfuente0040\ntarget0041\tfuente0040\n")
         asked = ("evaluate", run_copy, "--lexicon", files.lexicon, "--lexicon-back", back, "--json", "--k", "1")
         told = calque(*asked).json
+        assert told["notes"] == []
         assert told["forward"]["csls"]["asked"] == 600
         assert (told["backward"]["csls"]["asked"], told["backward"]["csls"]["right"]) == (2, {"1": 1})
 
@@ -109,7 +114,8 @@ class TestEvaluate:
         assert result.code == 0
         assert result.json["forward"]["nn"]["asked"] == 2
         assert result.err.startswith(f"calque: {lexicon}:2: ")
-        assert result.err.count("\n") == 1
+        assert result.err.count("\n") == 2
+        assert [f"calque: {note}" for note in result.json["notes"]] == result.err.splitlines()
         assert calque(*arguments, "-q").err == ""
 
     def test_strict_refuses_them(self, refused: Callable[..., str], run_copy: Path, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_without_matplotlib_it_names_the_extra(refused, run_copy, monkeypatch):
     for name in [each for each in sys.modules if each.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without)
-    assert "pip install 'calque[plots]'" in refused("plot", run_copy)
+    assert "pip install 'calque-embeddings[plots]'" in refused("plot", run_copy)
 
 
 def test_where_not_all_pictures_can_be_written_none_is(refused, run_copy, monkeypatch, tmp_path):

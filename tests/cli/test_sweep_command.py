@@ -179,7 +179,9 @@ class TestRefused:
         self, refused: Callable[..., str], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(backends, "has_ray", lambda: False)
-        assert "pip install 'calque[sweep]'" in refused("sweep", plan, "-o", tmp_path / "out", "--workers", 2)
+        assert "pip install 'calque-embeddings[sweep]'" in refused(
+            "sweep", plan, "-o", tmp_path / "out", "--workers", 2
+        )
 
     def test_without_the_extra_and_without_workers_this_process_does_it(
         self, calque: Callable[..., Any], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +189,7 @@ class TestRefused:
         monkeypatch.setattr(backends, "has_ray", lambda: False)
         result = calque("sweep", plan, "-o", tmp_path / "out")
         assert result.code == 0
-        assert "one run after the other, for want of Ray: pip install 'calque[sweep]'" in result.err
+        assert "one run after the other, for want of Ray: pip install 'calque-embeddings[sweep]'" in result.err
 
 
 def test_the_board_says_how_many_run_beside_each_other(tmp_path: Path) -> None:

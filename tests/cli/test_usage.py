@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -169,3 +170,42 @@ class TestProcess:
         lines = ended.stdout.splitlines()
         assert lines[0].startswith("東京\tTōkyō ".encode())
         assert lines[1].startswith(b"\xff\xfe\tcaf\xe9 ")
+
+
+class TestWrongNames:
+    """A wrong name is answered by the nearest right one, whatever else the line lacks."""
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            (("algin", "a.vec", "b.vec"), "no command is called 'algin' (did you mean align?); there are: demo, align"),
+            (("xyzzy",), "no command is called 'xyzzy'; there are: demo, "),
+            (("align", "--sed", "3", "a.vec", "b.vec"), "calque align has no option '--sed' (did you mean --seed?)"),
+            (("align", "--sed=3", "a.vec"), "calque align has no option '--sed' (did you mean --seed?)"),
+            (("translate", "run", "word", "--retreival", "nn"), "(did you mean --retrieval?); see calque translate"),
+            (("align", "a.vec", "b.vec", "-o", "x", "--recipe", "xing2105"), "no such file"),
+        ],
+    )
+    def test_the_nearest_name_is_said(self, refused: Callable[..., str], line: tuple[str, ...], said: str) -> None:
+        assert said in refused(*line)
+
+    def test_a_recipe(self, refused: Callable[..., str]) -> None:
+        assert "no recipe is called 'xing2105' (did you mean xing2015?); there are: " in refused("recipes", "xing2105")
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_every_option_of_the_help_is_known(self, calque: Callable[..., Any], command: str) -> None:
+        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", calque(command, "--help").out))
+        for option in options - {"--help"}:
+            assert "has no option" not in calque(command, option, "--help").err
+
+    def test_shell_completion_is_in_the_help(self, calque: Callable[..., Any], tmp_path: Path) -> None:
+        assert "--tyro-write-completion bash" in " ".join(calque("--help").out.replace("│", "").split())
+        assert calque("--tyro-write-completion", "bash", tmp_path / "calque").code == 0
+        assert "align-many" in (tmp_path / "calque").read_text()
+
+
+def test_python_dash_m_is_the_command() -> None:
+    shown = subprocess.run([sys.executable, "-m", "calque", "--version"], capture_output=True, check=False, text=True)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"calque {library.__version__}\n", "")
+    wrong = subprocess.run([sys.executable, "-m", "calque", "inspect", "none.vec"], capture_output=True, check=False)
+    assert wrong.returncode == 2

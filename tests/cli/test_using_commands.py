@@ -57,6 +57,18 @@ class TestTranslate:
             "target0040": "fuente0040",
         }
 
+    def test_a_phrase_and_that_it_was_one(self, calque: Callable[..., Any], aligned: Any) -> None:
+        for more in ((), ("--retrieval", "isf")):
+            result = calque("translate", aligned.folder, "fuente0040 fuente0040", "el gato", "--k", 1, *more)
+            assert [line.split(" 0.")[0].split("\t")[0] for line in result.out.splitlines()] == [
+                "fuente0040 fuente0040",
+                "el gato",
+            ]
+            assert "\ttarget0040 " in result.out
+            said = "'fuente0040 fuente0040' is no word of the run: translated by the mean of its words"
+            assert (result.code, result.err) == (0, f"calque: {said}\n")
+        assert calque("translate", aligned.folder, "fuente0040 nadie").code == 2
+
     @pytest.mark.parametrize("retrieval", ["nn", "csls", "isf"])
     def test_every_retrieval(self, calque: Callable[..., Any], aligned: Any, retrieval: str) -> None:
         asked = ("translate", aligned.folder, "fuente0040", "--json", "--retrieval", retrieval)
@@ -178,7 +190,7 @@ class TestLexicon:
         calque("lexicon", run_copy, "-o", written)
         count = len(written.read_bytes().splitlines())
         scored = calque("evaluate", run_copy, "--lexicon", written, "--json", "--strict")
-        (told,) = scored.err.splitlines()  # That it is no judge of the run; of no line that was left out.
+        told, _ = scored.err.splitlines()  # That it is no judge of the run, and of the way back; of no line left out.
         assert told.endswith("by a lexicon that it made itself a run is right")
         for direction in ("forward", "backward"):
             assert scored.json[direction]["csls"]["asked"] == count

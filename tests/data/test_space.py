@@ -143,3 +143,50 @@ def test_values_at_the_edge_of_float32_are_finite():
 def test_words_that_differ_in_any_way_are_different_words():
     space = Space(("Perro", "perro", "perro "), VECTORS)
     assert space.lookup(["perro ", "Perro"]).tolist() == [[5, 6], [1, 2]]
+
+
+def test_a_word_in_brackets_gives_its_vector():
+    space = Space(WORDS, VECTORS, name="es")
+    assert space["gato"].tolist() == [3, 4]
+    assert list(space) == list(WORDS)
+    assert Space(WORDS, VECTORS, subwords=Pieces())["perrito"].tolist() == [7, 7]
+    with pytest.raises(UnknownWordError, match="es: 'casa' is not among"):
+        space["casa"]
+    with pytest.raises(SpaceError, match=r"es: the index is 1; expected a word, such as space\['casa'\]"):
+        space[1]
+
+
+@pytest.mark.parametrize("counts", [None, [9, 5, 1]])
+def test_there_and_back_through_gensim(counts):
+    pytest.importorskip("gensim")
+    space = Space.of(WORDS, VECTORS, counts)
+    keyed = space.to_gensim()
+    assert keyed.most_similar("gato", topn=1)[0][0] == "pez"
+    again = Space.from_gensim(keyed)
+    assert again.words == WORDS
+    assert torch.equal(again.vectors, VECTORS)
+    assert (again.counts is None) if counts is None else again.counts.tolist() == counts
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_with_a_column_of_words_is_a_space(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"x": [1.0, 3.0, 5.0], "word": list(WORDS), "y": [2, 4, 6]})
+    space = Space.from_frame(frame, "es")
+    assert (space.words, space.name) == (WORDS, "es")
+    assert torch.equal(space.vectors, VECTORS)
+    with pytest.raises(SpaceError, match="expected one column of words"):
+        Space.from_frame(frames.DataFrame({"a": ["x"], "b": ["y"], "c": [1.0]}))
+
+
+def test_a_pandas_frame_without_a_column_of_words_has_them_in_its_index():
+    frames = pytest.importorskip("pandas")
+    assert Space.from_frame(frames.DataFrame(VECTORS.numpy(), index=list(WORDS))).words == WORDS
+    with pytest.raises(SpaceError, match=r"words\[0\] is 0"):
+        Space.from_frame(frames.DataFrame(VECTORS.numpy()))
+
+
+def test_a_polars_frame_without_words_is_refused():
+    frames = pytest.importorskip("polars")
+    with pytest.raises(SpaceError, match="no column holds words"):
+        Space.from_frame(frames.DataFrame({"x": [1.0], "y": [2.0]}))

@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("gensim", reason="needs the extra: pip install 'calque[fasttext]'")
-pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque[plots]'")
-pytest.importorskip("fastapi", reason="needs the extra: pip install 'calque[web]'")
+pytest.importorskip("gensim", reason="needs the extra: pip install 'calque-embeddings[fasttext]'")
+pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque-embeddings[plots]'")
+pytest.importorskip("fastapi", reason="needs the extra: pip install 'calque-embeddings[web]'")
 
 import promised_files
 import tyro

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import email
 import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-yaml = pytest.importorskip("yaml", reason="needs the extra: pip install 'calque[docs]'")
+yaml = pytest.importorskip("yaml", reason="needs the extra: pip install 'calque-embeddings[docs]'")
 
 ROOT = Path(__file__).parents[2]
 for folder in ("tools", "bench"):
@@ -111,6 +113,58 @@ def test_a_dependency_without_a_lower_bound_is_noticed():
         oldest.constraints({"dependencies": ["numpy"], "optional-dependencies": {}})
 
 
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    pytest.importorskip("hatch_fancy_pypi_readme", reason="needs the extra: pip install 'calque-embeddings[dev]'")
+    folder = tmp_path_factory.mktemp("wheel")
+    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(built, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.iterdir()
+    assert wheel.name.startswith("calque_embeddings-")
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
+class TestPackage:
+    """On the package index `calque` belongs to somebody else."""
+
+    def test_it_has_a_name_of_its_own_and_its_addresses(self, metadata):
+        assert metadata["Name"] == "calque-embeddings"
+        addresses = dict(entry.split(", ") for entry in metadata.get_all("Project-URL"))
+        assert {"Homepage", "Documentation", "Changelog", "Issues"} == set(addresses)
+        assert all(address.startswith("https://") for address in addresses.values())
+
+    def test_every_python_that_is_tested_is_a_classifier(self, metadata):
+        tested = workflow("ci")["jobs"]["test"]["strategy"]["matrix"]["python"]
+        classifiers = metadata.get_all("Classifier")
+        assert all(f"Programming Language :: Python :: {version}" in classifiers for version in tested)
+
+    def test_every_link_and_picture_of_its_page_is_a_whole_address_of_a_file_that_is_there(self, metadata):
+        links = re.findall(r"\]\(([^)\s]*)\)", metadata.get_payload())
+        pictures = [link for link in links if link.endswith((".png", ".svg"))]
+        assert len(pictures) >= 2
+        assert all(link.startswith("https://raw.githubusercontent.com/") for link in pictures)
+        for link in links:
+            path = re.fullmatch(
+                r"https://(?:github|raw\.githubusercontent)\.com/[\w-]+/calque/(?:blob/)?main/(.*)", link
+            )
+            assert path is not None, link
+            assert (ROOT / path[1].split("#")[0]).exists(), link
+
+    def test_nothing_says_to_install_the_program_of_somebody_else(self):
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+        stranger = re.compile(r"pip install[^\n#]*[ '\"]calque(?:\[|['\" ]|$)")
+        for name in listed.stdout.split():
+            if (ROOT / name).suffix in (".py", ".md", ".toml", ".yml", ".ipynb", ".html", ".js"):
+                assert not stranger.search(read(name)), name
+
+    def test_the_release_looks_for_the_file_that_is_built(self, metadata):
+        assert f"dist/{metadata['Name'].replace('-', '_')}-${{GITHUB_REF_NAME#v}}" in read(
+            ".github/workflows/release.yml"
+        )
+
+
 class TestCitation:
     citation = yaml.safe_load(read("CITATION.cff"))
 
@@ -194,7 +248,7 @@ class TestFiguresOfATable:
 
 
 def test_the_plot_of_the_history_can_be_drawn(tmp_path: Path):
-    pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque[plots]'")
+    pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque-embeddings[plots]'")
     picture = tmp_path / "history.svg"
     subprocess.run([sys.executable, ROOT / "bench" / "plot_history.py", picture], check=True, capture_output=True)
     assert "we-z:es-en" in picture.read_text()

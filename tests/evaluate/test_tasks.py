@@ -36,6 +36,9 @@ def gold_file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
+REVERSED = "backward is scored by the lexicon reversed, which lacks right answers; --lexicon-back FILE is fairer"
+
+
 @pytest.mark.parametrize(("name", "gold_file"), [(name, name) for name in TASKS], indirect=["gold_file"])
 def test_every_task_loads_scores_and_summarises(name, gold_file):
     task = TASKS[name]()
@@ -45,7 +48,7 @@ def test_every_task_loads_scores_and_summarises(name, gold_file):
     assert json.loads(json.dumps(score.as_json(), allow_nan=False)) == score.as_json()
     assert score.rows()
     assert all(isinstance(cell, str) for row in score.rows() for cell in row)
-    assert task.remarks(aligned(), gold.data) == ()
+    assert list(task.remarks(aligned(), gold.data)) == [REVERSED] * (name == "translation")
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -72,7 +75,9 @@ def test_translation_is_scored_as_its_function_does(gold_file, tmp_path):
 def test_what_flatters_a_translation_is_remarked(gold_file, tmp_path):
     gold = TranslationTask().load(gold_file)
     taught = aligned(Record(inputs={"lexicon": {"sha256": gold.data[0].digest}}))
-    (remark,) = TranslationTask().remarks(taught, gold.data)
+    remark, reversed_lexicon = TranslationTask().remarks(taught, gold.data)
+    assert reversed_lexicon == REVERSED
+    assert TranslationTask().remarks(taught, (gold.data[0], gold.data[0])) == (remark,)
     assert remark == f"{gold_file}: the run has learned from these very pairs, which flatters it"
     induced = tmp_path / "induced.tsv"
     induced.write_text("uno\tone\t0.9000\n")

@@ -179,12 +179,15 @@ class TestChoosing:
         with choose_backend(BackendOptions(), 1, Watch()) as (backend, _):
             assert isinstance(backend, LocalBackend)
         for options in (BackendOptions(workers=2), BackendOptions(address="auto")):
-            with pytest.raises(MissingExtraError, match=r"calque\[sweep\]"), choose_backend(options, 1, Watch()):
+            with (
+                pytest.raises(MissingExtraError, match=r"calque-embeddings\[sweep\]"),
+                choose_backend(options, 1, Watch()),
+            ):
                 pass
 
     @pytest.mark.parametrize("address", ["nowhere", "there:", ":1", "127.0.0.1:1", "127.0.0.1:99999999"])
     def test_an_address_where_nobody_is_is_refused_at_once(self, address):
-        pytest.importorskip("ray", reason="needs the extra: pip install 'calque[sweep]'")
+        pytest.importorskip("ray", reason="needs the extra: pip install 'calque-embeddings[sweep]'")
         with pytest.raises(SettingsError, match=r"(HOST:PORT|could be reached)"):
             ray_backend.check_address_answers(address)
 

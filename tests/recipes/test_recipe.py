@@ -109,7 +109,7 @@ def test_find_knows_names_and_files(tmp_path):
     path = written(tmp_path, 'name = "quick"\n[settings]\nwords = 50\n')
     assert find("default") is RECIPES["default"]
     assert find(str(path)).settings.words == 50
-    with pytest.raises(SettingsError, match=r"'defualt'; there are: default"):
+    with pytest.raises(SettingsError, match=r"'defualt' .*; there are: default"):
         find("defualt")
 
 
@@ -587,3 +587,10 @@ def test_what_was_learned_from_is_on_record(problem):
     told = made.record.inputs["lexicon"]
     assert (told["name"], told["words"], told["pairs"], len(told["sha256"])) == ("gold.tsv", 201, 200, 64)
     assert "learned from 200 pairs of gold.tsv" in made.record.notes[-1]
+
+
+def test_the_number_of_threads_is_recorded_and_kept(problem, files, tmp_path):
+    made = run(find(str(files.quick)), problem.source, problem.target, device="cpu")
+    assert made.record.threads == torch.get_num_threads() > 0
+    made.save(tmp_path / "run")
+    assert type(made).load(tmp_path / "run").record.threads == made.record.threads

@@ -137,6 +137,9 @@ class TestCommand:
         monkeypatch.setitem(sys.modules, "faiss", None)
         code, out, messages = calque("lexicon", run, "--approximate")
         assert (code, out) == (2, "")
-        assert messages == "calque: an approximate search needs the package 'faiss': pip install 'calque[faiss]'\n"
+        assert (
+            messages
+            == "calque: an approximate search needs the package 'faiss': pip install 'calque-embeddings[faiss]'\n"
+        )
         with pytest.raises(MissingExtraError):
             approximate.build(InMemory(np.ones((2, 2), np.float32)), torch.zeros(2))

@@ -227,7 +227,7 @@ def test_an_unknown_name_lists_the_choices():
 
 @pytest.mark.parametrize("k", [0, -3])
 def test_fewer_than_one_neighbour_is_refused(k):
-    with pytest.raises(SettingsError, match=f"k is {k}; expected at least 1"):
+    with pytest.raises(SettingsError, match=f"k is {k}; expected a whole number of at least 1"):
         best_targets(draw(4, 0), draw(3, 1), "nn", k)
 
 

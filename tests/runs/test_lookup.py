@@ -16,7 +16,7 @@ from calque.errors import RunError, SettingsError, UnknownWordError
 from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs import lookup
 from calque.runs.alignment import Alignment, Record
-from calque.runs.lookup import Lookup, mapped_tensors, spelled_alike
+from calque.runs.lookup import Lookup, mapped_tensors, parts, spelled_alike
 from calque.verdict import Verdict
 
 
@@ -148,3 +148,29 @@ def test_many_words_are_asked_about_in_blocks(saved, monkeypatch):
     assert [each.candidates[0].word for each in Lookup.open(folder).translate(made.source.words)] == [
         each.candidates[0].word for each in whole
     ]
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_phrase_is_translated_by_the_mean_of_its_words(saved, back):
+    """Known answer: the mean of one word twice is that word; of two words, the neighbours of their mean."""
+    made, folder = saved
+    space, other = made.spaces(back)
+    one, two = space.words[3], space.words[8]
+    for run in (made, Lookup.open(folder)):
+        alone, twice, both = run.translate([one, f"{one} {one}", f"{one}  {two}"], 4, back, "nn")
+        assert [each.word for each in twice.candidates] == [each.word for each in alone.candidates]
+        assert both.word == f"{one}  {two}"
+        mean = torch.nn.functional.normalize(space.lookup([one, two]).mean(dim=0), dim=0)
+        scores = torch.nn.functional.normalize(other.vectors, dim=1) @ mean
+        best = scores.topk(4)
+        assert [each.word for each in both.candidates] == [other.words[row] for row in best.indices.tolist()]
+        assert [each.score for each in both.candidates] == pytest.approx(best.values.tolist(), abs=1e-5)
+        with pytest.raises(UnknownWordError, match="nobody"):
+            run.translate([f"{one} nobody"], 1, back)
+
+
+def test_a_word_with_a_blank_is_itself_and_no_phrase():
+    assert parts("New York", {"New", "York"}) == ["New", "York"]
+    assert parts("New York", {"New", "York", "New York"}) == ["New York"]
+    assert parts("New Amsterdam", {"New"}) == ["New Amsterdam"]
+    assert parts(" ", {"a"}) == [" "]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from calque.cli.common import Device, File, Number, Output, Reads, check_files_exist, exit_code
+from calque.cli.common import Device, File, Number, Output, Reads, check_files_exist, exit_code, split_name
 from calque.cli.terminal import WIDTH, interruptible, print_json, stage_bars
 from calque.errors import RunError, SettingsError
 from calque.progress import Listen, Step
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class Align(Reads):
     """Find maps between two files of word vectors, in both directions, and judge whether they can be trusted."""
 
-    source: Annotated[Positional[Path], arg(metavar="SRC")]
-    """Vectors of the language to translate from, most frequent word first."""
-    target: Annotated[Positional[Path], arg(metavar="TGT")]
+    source: Annotated[Positional[str], arg(metavar="SRC")]
+    """Vectors of the language to translate from, most frequent word first; es=wiki.vec calls it es."""
+    target: Annotated[Positional[str], arg(metavar="TGT")]
     """Vectors of the language to translate to."""
     output: Output
     """Where to write the run folder."""
@@ -44,7 +44,7 @@ class Align(Reads):
     effort: Literal["quick", "normal", "thorough"] = "normal"
     """How long the search looks before it gives up: seconds, a minute or two, ten minutes on two cores."""
     seed: int = 0
-    """The same seed on the same device gives the same maps."""
+    """The same seed on the same device, with as many threads, gives the same maps."""
     limit: Number = None
     """Read only so many words of each file."""
     device: Device = "auto"
@@ -63,7 +63,8 @@ class Align(Reads):
         from calque.runs.folder import check_free
 
         check_free(self.output, self.overwrite)
-        check_files_exist(self.source, self.target, self.source_counts, self.target_counts)
+        named = [split_name(text) for text in (self.source, self.target)]
+        check_files_exist(*(path for _, path in named), self.source_counts, self.target_counts)
         if self.watch:
             from calque.cli.explore import explore_live_run, serve_live_run
         from calque.recipes import find, forget, searching
@@ -72,8 +73,8 @@ class Align(Reads):
         recipe = searching(find(self.recipe), self.identical, self.effort)
         lexicon = lexicon_to_learn_from(self, recipe)
         began = time.monotonic()
-        source = read_space(self, self.source, self.source_counts)
-        target = read_space(self, self.target, self.target_counts)
+        source = read_space(self, *named[0], self.source_counts)
+        target = read_space(self, *named[1], self.target_counts)
         reading_seconds = time.monotonic() - began
         checkpoint = checkpoint_folder(self) if recipe.resumes else None
         with serve_live_run(self) if self.watch else nullcontext() as live_run:
@@ -109,12 +110,17 @@ def lexicon_to_learn_from(command: Align, recipe: Recipe) -> Lexicon | None:
     return reading.lexicon
 
 
-def read_space(command: Align, path: Path, counts: Path | None) -> Space:
-    """The words and vectors of a file."""
+def read_space(command: Align, name: str, path: Path, counts: Path | None) -> Space:
+    """The words and vectors of a file, under the name that was given to it, if any."""
+    from calque.data.space import Space
+
     reading = command.read(path, limit=command.limit, counts=counts)
     if command.verbose:
         command.say(f"{path}: {len(reading.space)} words of {reading.space.dimension} dimensions ({reading.format})")
-    return reading.space
+    space = reading.space
+    if not name:
+        return space
+    return Space.checked_before(space.words, space.vectors, space.counts, name, space.subwords)
 
 
 def checkpoint_folder(command: Align) -> Path:
@@ -147,6 +153,7 @@ def print_result(command: Align, alignment: Alignment, reading_seconds: float) -
             {
                 "run": str(command.output),
                 "verdict": alignment.verdict.label,
+                "interrupted": alignment.record.interrupted,
                 "evidence": dict(alignment.verdict.evidence),
                 "reasons": list(alignment.verdict.reasons),
                 "notes": list(alignment.record.notes),
@@ -163,7 +170,7 @@ def print_result(command: Align, alignment: Alignment, reading_seconds: float) -
 
 def print_verdict(alignment: Alignment) -> None:
     """The verdict, its reasons and the notes."""
-    print(f"verdict: {alignment.verdict.label}")
+    print(f"verdict: {alignment.verdict}")
     for line in (*alignment.verdict.reasons, *(f"note: {note}" for note in alignment.record.notes)):
         # A no-break space keeps a number and its "%" on one line.
         unbroken = line.replace(" %", "\N{NO-BREAK SPACE}%")

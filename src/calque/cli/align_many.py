@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
-from calque.cli.common import Device, Number, Output, Reads, check_files_exist, exit_code
+from calque.cli.common import Device, Number, Output, Reads, check_files_exist, exit_code, split_name
 from calque.cli.terminal import interruptible, print_json, print_table, stage_bars
 from calque.errors import SettingsError
 
@@ -33,7 +33,7 @@ class AlignMany(Reads):
     recipe: str = "default"
     """How pairs are aligned: a name from 'calque recipes', or the path of a .toml file."""
     seed: int = 0
-    """The same seed on the same device gives the same maps."""
+    """The same seed on the same device, with as many threads, gives the same maps."""
     limit: Number = None
     """Read only so many words of each file."""
     device: Device = "auto"
@@ -63,12 +63,6 @@ class AlignMany(Reads):
         else:
             print_result(self.output, family)
         return exit_code(family)
-
-
-def split_name(text: str) -> tuple[str, Path]:
-    """'es=wiki.vec' as a name and a path; the name is empty where there is none, or where the whole is a path."""
-    name, sign, path = text.partition("=")
-    return (name, Path(path)) if sign and not Path(text).exists() else ("", Path(text))
 
 
 def files_by_name(named: list[tuple[str, Path]]) -> dict[str, Path]:
@@ -121,10 +115,10 @@ def result_as_json(output: Path, family: Family) -> dict[str, object]:
 def print_result(output: Path, family: Family) -> None:
     """A line for each pair, then the verdict on the whole."""
     pairs = [
-        ["-".join(pair), relation.verdict.label, FOUND[relation.found]] for pair, relation in family.relations.items()
+        ["-".join(pair), str(relation.verdict), FOUND[relation.found]] for pair, relation in family.relations.items()
     ]
     print_table([["pair", "verdict", "found"], *pairs])
-    print(f"verdict: {family.verdict.label}")
+    print(f"verdict: {family.verdict}")
     for line in (*family.verdict.reasons, *family.record.notes):
         print(f"  {line}")
     print(f"run: {output}")

@@ -62,6 +62,12 @@ class Reads(Common):
         return reading
 
 
+def split_name(text: str) -> tuple[str, Path]:
+    """'es=wiki.vec' as a name and a path; the name is empty where there is none, or where the whole is a path."""
+    name, sign, path = text.partition("=")
+    return (name, Path(path)) if sign and not Path(text).exists() else ("", Path(text))
+
+
 def check_files_exist(*paths: Path | None) -> None:
     """Refuse a missing file at once; the code that reads vectors takes seconds to import."""
     for path in paths:

@@ -77,8 +77,10 @@ class Convert(Reads):
 
 def described(reading: SpaceReading) -> dict[str, Any]:
     """What a vector file holds, without the notes on what was mended."""
+    import torch
+
     space = reading.space
-    lengths = space.vectors.norm(dim=1)
+    lengths = space.vectors.norm(dim=1, dtype=torch.float64)
     return {
         "format": reading.format,
         "words": len(space),
@@ -87,6 +89,6 @@ def described(reading: SpaceReading) -> dict[str, Any]:
         "subwords": "yes" if space.subwords is not None else "no",
         "shortest vector": round(float(lengths.min()), 4),
         "longest vector": round(float(lengths.max()), 4),
-        "length of the mean": round(float(space.vectors.mean(dim=0).norm()), 4),
+        "length of the mean": round(float(space.vectors.mean(dim=0, dtype=torch.float64).norm()), 4),
         "first words": list(space.words[:8]),
     }

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from calque.cli.common import DONE, WRONG_INPUT, Common
-from calque.cli.terminal import open_bars, print_json
+from calque.cli.terminal import open_bars, print_json, visible
 from calque.experiments.sources.catalogue import SHIPPED, Catalogue, DataFile, read_catalogue
 from calque.experiments.sources.download import Patience
 from calque.experiments.sources.fetch import DownloadResult, FetchOptions, fetch
@@ -216,7 +216,9 @@ def _bars(command: Data) -> Iterator[Listen]:
 
         def draw(step: Step) -> None:
             if "trouble" in step.values:
-                bars.console.print(f"calque: {step.stage}: {step.values['trouble']}", markup=False, highlight=False)
+                bars.console.print(
+                    visible(f"calque: {step.stage}: {step.values['trouble']}"), markup=False, highlight=False
+                )
                 return
             doing = str(step.values.get("doing", "fetching"))
             if (step.stage, doing) not in tasks:

@@ -27,7 +27,7 @@ class Demo(Common):
     output: Output = Path("calque-demo")
     """Where to write the run folder; an earlier demo there is replaced."""
     seed: int = 0
-    """The same seed on the same device gives the same maps."""
+    """The same seed on the same device, with as many threads, gives the same maps."""
     device: Device = "auto"
     """auto takes the GPU where there is one."""
 
@@ -76,6 +76,7 @@ def print_result(command: Demo, alignment: Alignment, seconds: float, pictures: 
             {
                 "run": str(command.output),
                 "verdict": alignment.verdict.label,
+                "interrupted": alignment.record.interrupted,
                 "seconds": round(seconds, 3),
                 "evidence": dict(alignment.verdict.evidence),
                 "scores": score.as_json(),

@@ -74,11 +74,13 @@ def judge(command: Evaluate | Similarity, task: EvaluationTask[Any, TaskScore], 
     gold = task.load(gold_file)
     command.say(*gold.notes)
     alignment = open_alignment(command.folder, command.pair)
-    command.say(*task.remarks(alignment, gold.data))
+    remarks = task.remarks(alignment, gold.data)
     score = task.score(alignment, gold.data)
-    keep_score(command, task.name, {task.gold_name: str(gold_file), **score.as_json()})
+    command.say(*remarks)
+    result = {**score.as_json(), "notes": [*gold.notes, *remarks]}
+    keep_score(command, task.name, {task.gold_name: str(gold_file), **result})
     if command.json:
-        print_json(score.as_json())
+        print_json(result)
     else:
         print_table(score.rows())
     return DONE

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calque.cli.common import DONE, Common, File, Pair, Run, open_alignment, read_gold
+from calque.cli.common import DONE, Common, File, Pair, Run, open_alignment, read_gold, split_name
 from calque.cli.terminal import print_json
 from calque.errors import SettingsError
 
@@ -68,7 +68,8 @@ def serve_live_run(command: Align) -> Iterator[LiveRun]:
     from calque.show.explorer.serving import serving
     from calque.show.views import different_names
 
-    live_run = LiveRun(names=different_names(bare_name(command.source), bare_name(command.target)))
+    source, target = (name or bare_name(path) for name, path in map(split_name, (command.source, command.target)))
+    live_run = LiveRun(names=different_names(source, target))
     with serving(live_run) as address:
         command.say(f"watch it at {address}")
         open_browser(address)

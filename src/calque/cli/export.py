@@ -126,12 +126,12 @@ def export_family(command: Export) -> int:
     from calque.runs.family import Family
 
     family = Family.load(command.folder)
-    if family.verdict.label != "aligned":
-        command.say(f"the verdict on this run is {family.verdict.label}: {'; '.join(family.verdict.reasons)}")
+    if str(family.verdict) != "aligned":
+        command.say(f"the verdict on this run is {family.verdict}: {'; '.join(family.verdict.reasons)}")
     languages = [name for name in family.names if name not in family.left_out]
     if not languages:
         raise RunError(f"{command.folder}: no language shares a space with another; there is nothing to export")
-    mark = {"languages": languages, "into": family.into, "verdict": family.verdict.label}
+    mark = {"languages": languages, "into": family.into, "verdict": str(family.verdict)}
     write_folder(command, ((name, family.shared(name)) for name in languages), mark)
     print_files(command, {name: len(family.spaces[name]) for name in languages})
     return DONE

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 
 from calque.cli.common import BUG, DONE, INTERRUPTED, WRONG_INPUT, Number, Reads
 from calque.cli.terminal import interruptible, print_json, print_table
+from calque.errors import how_to_install
 
 if TYPE_CHECKING:
     from calque.experiments.report import Report
@@ -48,7 +49,7 @@ class Sweep(Reads):
         options = BackendOptions(self.workers, self.address, self.retries, self.hold)
         plan = read_plan(self.plan, cache=not self.no_cache)
         if options.local and options.workers is None:
-            self.say("one run after the other, for want of Ray: pip install 'calque[sweep]' runs several at once")
+            self.say(f"one run after the other, for want of Ray: {how_to_install('sweep')} runs several at once")
         message = "leaving, with what is finished"
         with interruptible(message) as stopped, watching(self, self.plan.name, plan.retrieval) as watcher:
             report = run_plan(plan, self.output, options, watcher.hear, watcher.listen, stopped)

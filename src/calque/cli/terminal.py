@@ -37,6 +37,48 @@ SEARCH_STAGES = ("search", "wider search", "deep search", "judge")
 """Stages whose steps are independent starts. Their bar shows the lowest cost so far, not the last one."""
 
 
+_CONTROL = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_SHOWN = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _CONTROL if chr(code) not in "\n\t"}
+# A byte that was no UTF-8 in a file is printed as it was, and some terminals take these for control characters.
+_SHOWN |= {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0xA0)}
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters written out, such as ESC as ``\x1b``: a terminal would obey them."""
+    return text.translate(_SHOWN)
+
+
+class VisibleStream:
+    """A stream to a terminal. Words, file names and messages of others cannot move its cursor or set its title."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text as it can be seen."""
+        self.stream.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write the lines as they can be seen."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def visible_streams() -> Iterator[None]:
+    """Show control characters on stdout and stderr, where these are a terminal. Elsewhere every byte stays."""
+    earlier = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (VisibleStream(stream) if stream.isatty() else stream for stream in earlier)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = earlier
+
+
 def print_json(value: Any) -> None:
     """Print one JSON object."""
     print(json.dumps(value, ensure_ascii=True))
@@ -79,7 +121,8 @@ def open_bars(shown: bool, *columns: Any, **options: Any) -> Iterator[Progress |
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     usual = (TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
-    with Progress(*(columns or usual), console=Console(stderr=True), transient=True, **options) as progress:
+    console = Console(file=getattr(sys.stderr, "stream", sys.stderr))  # bars are drawn with control characters
+    with Progress(*(columns or usual), console=console, transient=True, **options) as progress, visible_streams():
         yield progress
 
 
@@ -106,7 +149,7 @@ class StageBars:
     def text(self, step: Step) -> str:
         """What the step measured: its pair and verdict, or its cost, or all its numbers."""
         if "pair" in step.values:
-            return " ".join(str(step.values[name]) for name in ("pair", "verdict") if name in step.values)
+            return visible(" ".join(str(step.values[name]) for name in ("pair", "verdict") if name in step.values))
         cost = step.values.get("cost")
         if not isinstance(cost, (int, float)):
             numbers = {name: value for name, value in step.values.items() if isinstance(value, (int, float))}

@@ -25,7 +25,7 @@ class Translate(Common):
     folder: Run
     """A run folder."""
     words: Annotated[Positional[tuple[str, ...]], arg(metavar="WORD")]
-    """Words to translate; '-' reads them from stdin, one a line."""
+    """Words to translate, or phrases such as 'casa blanca'; '-' reads them from stdin, one a line."""
     k: int = 5
     """How many translations to show."""
     back: bool = False
@@ -39,13 +39,17 @@ class Translate(Common):
 
     def run(self) -> int:
         """Translate the known words; name the unknown ones, of which the exit code tells too."""
-        from calque.runs.lookup import AT_ONCE
+        from calque.runs.lookup import AT_ONCE, Lookup, parts
 
+        if self.words == ("-",) and sys.stdin is None:
+            raise SettingsError("'-' reads words from stdin, which is closed; name the words, or send them to stdin")
         lines = [line.rstrip("\r\n") for line in sys.stdin] if self.words == ("-",) else self.words
         words = [word for word in lines if word]
         if not words:
             raise SettingsError("no word to translate was given; name some, or '-' to read them from stdin")
         run = open_run(self)
+        side = "target" if self.back else "source"
+        known = run.index[side] if isinstance(run, Lookup) else run.spaces(self.back)[0]
         translations: list[Translation] = []
         unknown: list[str] = []
         for begin in range(0, len(words), AT_ONCE):
@@ -54,6 +58,8 @@ class Translate(Common):
                     unknown.append(result)
                 else:
                     translations.append(result)
+        for phrase in (one.word for one in translations if len(parts(one.word, known)) > 1):
+            self.say(f"{phrase!r} is no word of the run: translated by the mean of its words")
         if self.json:
             by_word = {
                 translation.word: [
@@ -65,7 +71,9 @@ class Translate(Common):
         else:
             for translation in translations:
                 shown = "  ".join(f"{candidate.word} {candidate.score:.3f}" for candidate in translation.candidates)
-                print(f"{translation.word}\t{shown}")
+                tab = r"\t"  # a tab inside a word would look like the end of a column
+                word, shown = (text.replace("\t", tab) for text in (translation.word, shown))
+                print(f"{word}\t{shown}")
         return WRONG_INPUT if unknown else DONE
 
 
@@ -78,7 +86,7 @@ def open_run(command: Translate) -> Lookup | Alignment:
         warn_unless_aligned(command, lookup.verdict)
         return lookup
     alignment = open_alignment(command.folder, command.pair)
-    warn_unless_aligned(command, alignment.verdict.label)
+    warn_unless_aligned(command, str(alignment.verdict))
     if command.vectors is None:
         return alignment
     from calque.data.formats import read

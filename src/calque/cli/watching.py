@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from calque.cli.common import Common
-from calque.cli.terminal import STAGE_LABELS, open_bars
+from calque.cli.terminal import STAGE_LABELS, open_bars, visible
 from calque.experiments.events import ExperimentEvent, Note, Progress, RunBroken, RunEnded, RunStarted
 from calque.experiments.results import ExperimentKey, FinishedRun
 from calque.progress import Listen, Step, quiet
@@ -72,7 +72,7 @@ class Board(Watcher):
 
     def say(self, line: str) -> None:
         """Print a line above the bars."""
-        self.progress.console.print(f"calque: {line}", highlight=False, markup=False, soft_wrap=True)
+        self.progress.console.print(visible(f"calque: {line}"), highlight=False, markup=False, soft_wrap=True)
 
     def started(self, event: RunStarted) -> None:
         """Show what is running, and how far the work is."""
@@ -80,7 +80,7 @@ class Board(Watcher):
         progress, more = event.progress, len(self.running) - len(event.seeds)
         text = f"{progress.done} of {progress.total}{time_left(progress)}"
         self.progress.update(self.table, completed=progress.done, total=progress.total, text=text)
-        description = running(event) + (f" and {more} more" if more else "")
+        description = visible(running(event)) + (f" and {more} more" if more else "")
         self.progress.reset(self.run, total=None, description=description, text="", visible=True)
 
     def ended(self, event: RunEnded) -> None:

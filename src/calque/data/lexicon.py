@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from calque.errors import LexiconError
+from calque.errors import LexiconError, file_path
 
 MOST_NOTES = 10
 """How many lines that are no pairs are named: the wrong file would otherwise fill the screen."""
@@ -27,8 +27,10 @@ class Lexicon:
     def of(cls, pairs: Iterable[tuple[str, str]], name: str = "") -> Lexicon:
         """From pairs in any order; a repeated pair counts once."""
         answers: dict[str, dict[str, None]] = {}
-        for source, target in pairs:
-            answers.setdefault(source, {})[target] = None
+        for number, pair in enumerate(pairs if isinstance(pairs, Iterable) else [pairs]):
+            if not isinstance(pair, (tuple, list)) or [isinstance(word, str) for word in pair] != [True, True]:
+                raise LexiconError(f"pair {number} is {repr(pair)[:80]}; expected two words, such as ('perro', 'dog')")
+            answers.setdefault(pair[0], {})[pair[1]] = None
         return cls({source: tuple(targets) for source, targets in answers.items()}, name)
 
     def __len__(self) -> int:
@@ -62,7 +64,8 @@ def read_lexicon(path: str | os.PathLike[str], strict: bool = False) -> LexiconR
     With tabs, words may hold spaces, and a confidence may follow, as `calque lexicon` writes it.
     A line that is no pair is left out and noted, or refused if ``strict``.
     """
-    lines = _read_lines(Path(path))
+    path = file_path(path)
+    lines = _read_lines(path)
     has_tabs = any("\t" in line for line in lines)
     separator = "a tab" if has_tabs else "a space"
     pairs: list[tuple[str, str]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from calque.errors import SpaceError, UnknownWordError
+from calque.errors import MissingExtraError, SpaceError, UnknownWordError, listed_words
 
 
 class SubwordModel(Protocol):
@@ -47,6 +47,7 @@ class Space:
             raise SpaceError(f"{self._where}{len(self.words)} words but {len(self.vectors)} vectors")
         if not self.words or self.vectors.shape[1] == 0:
             raise SpaceError(f"{self._where}is empty: at least one word with one dimension is needed")
+        self._check_words()
         if not bool(torch.isfinite(torch.stack(torch.aminmax(self.vectors))).all()):
             row = int((~torch.isfinite(self.vectors).all(dim=1)).nonzero()[0])
             raise SpaceError(f"{self._where}the vector of {self.words[row]!r} (row {row}) has NaN or infinite values")
@@ -54,6 +55,28 @@ class Space:
             repeated = next(word for row, word in enumerate(self.words) if self.index[word] != row)
             raise SpaceError(f"{self._where}the word {repeated!r} occurs more than once; keep one of them")
         self._check_counts()
+
+    def _check_words(self) -> None:
+        """Every word must be a text that can stand on a line of a file."""
+        wrong = next((row for row, word in enumerate(self.words) if not isinstance(word, str)), None)
+        if wrong is not None:
+            word = self.words[wrong]
+            raise SpaceError(
+                f"{self._where}words[{wrong}] is {repr(word)[:40]}, of type {type(word).__name__}; expected text"
+            )
+        text = "".join(self.words)
+        if "\n" in text:
+            row = next(row for row, word in enumerate(self.words) if "\n" in word)
+            raise SpaceError(
+                f"{self._where}the word {self.words[row]!r} (row {row}) holds a line feed; rename or remove it"
+            )
+        try:
+            text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            row = next(row for row, word in enumerate(self.words) if not _can_be_written(word))
+            raise SpaceError(
+                f"{self._where}the word {self.words[row]!r} (row {row}) holds half a character; rename or remove it"
+            ) from None
 
     def _check_counts(self) -> None:
         if self.counts is None:
@@ -68,6 +91,8 @@ class Space:
     @classmethod
     def of(cls, words: Sequence[str], vectors: Any, counts: Any = None, name: str = "") -> Space:
         """A space from any sequence of words and a numpy array, torch tensor or nested list of vectors."""
+        if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
+            raise SpaceError(f"{name or 'space'}: words are {str(words)[:40]!r}; expected a list of words")
         rows = _tensor(vectors, np.float32, f"{name or 'space'}: vectors")
         word_counts = None if counts is None else _tensor(counts, np.float64, f"{name or 'space'}: counts")
         return cls(tuple(words), rows, word_counts, name)
@@ -101,6 +126,30 @@ class Space:
             counts = None
         return cls.of(words, np.asarray(keyed_vectors.vectors), counts, name)
 
+    @classmethod
+    def from_frame(cls, frame: Any, name: str = "") -> Space:
+        """A space from a pandas or polars DataFrame: one column of words, or else the index; all others are numbers."""
+        texts = [column for column in frame.columns if isinstance(next(iter(frame[column]), None), str)]
+        if len(texts) > 1:
+            raise SpaceError(f"{name or 'the frame'}: columns {texts[:3]} hold text; expected one column of words")
+        if not texts and not hasattr(frame, "index"):
+            raise SpaceError(f"{name or 'the frame'}: no column holds words; expected one, and numbers in all others")
+        words = list(frame[texts[0]] if texts else frame.index)
+        return cls.of(words, frame[[column for column in frame.columns if column not in texts]].to_numpy(), name=name)
+
+    def to_gensim(self) -> Any:
+        """A gensim ``KeyedVectors`` with the same words, vectors and counts; ``from_gensim`` reads one."""
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError as error:
+            raise MissingExtraError("gensim", "fasttext", "to_gensim()") from error
+        keyed = KeyedVectors(self.dimension)
+        keyed.add_vectors(list(self.words), self.vectors.numpy())
+        if self.counts is not None:
+            for word, count in zip(self.words, self.counts.tolist(), strict=True):
+                keyed.set_vecattr(word, "count", int(count))
+        return keyed
+
     @property
     def dimension(self) -> int:
         """d: the length of each vector."""
@@ -122,19 +171,29 @@ class Space:
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.index
+        return isinstance(word, str) and word in self.index
+
+    def __getitem__(self, word: str) -> Tensor:
+        """The vector of one word, as in ``space["casa"]``."""
+        if not isinstance(word, str):
+            raise SpaceError(f"{self._where}the index is {word!r}; expected a word, such as space['casa']")
+        return self.lookup([word])[0]
+
+    def __iter__(self) -> Iterator[str]:
+        """The words, most frequent first."""
+        return iter(self.words)
 
     def head(self, limit: int) -> Space:
         """The ``limit`` most frequent words."""
-        if limit < 1:
-            raise SpaceError(f"{self._where}a head of {limit} words was asked for; expected at least 1")
+        if not isinstance(limit, (int, np.integer)) or limit < 1:
+            raise SpaceError(f"{self._where}a head of {limit!r} words was asked for; expected at least 1")
         counts = None if self.counts is None else self.counts[:limit]
         return replace(self, words=self.words[:limit], vectors=self.vectors[:limit], counts=counts)
 
     def lookup(self, words: Sequence[str]) -> Tensor:
         """The vectors of these words (k, d); words that are not in the space get theirs from ``subwords``."""
         vectors: list[Tensor] = []
-        for word in words:
+        for word in listed_words(words):
             row = self.index.get(word)
             if row is not None:
                 vectors.append(self.vectors[row])
@@ -143,6 +202,14 @@ class Space:
             else:
                 raise UnknownWordError(f"{self._where}{word!r} is not among the {len(self)} words")
         return torch.stack(vectors) if vectors else self.vectors[:0]
+
+
+def _can_be_written(word: str) -> bool:
+    try:
+        word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _tensor(values: Any, kind: type[np.floating[Any]], where: str) -> Tensor:

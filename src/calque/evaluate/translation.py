@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from calque.data.lexicon import Lexicon, read_lexicon
-from calque.errors import LexiconError, SettingsError
+from calque.errors import LexiconError, SettingsError, whole_number
 from calque.evaluate.protocol import GoldData
 from calque.runs.alignment import Alignment
 
@@ -90,11 +90,16 @@ class TranslationTask:
         return GoldData((lexicons[0], lexicons[1]), tuple(notes))
 
     def remarks(self, alignment: Alignment, gold: tuple[Lexicon, Lexicon | None]) -> tuple[str, ...]:
-        """Whether the run has learned from these pairs."""
-        lexicon = gold[0]
-        if not learned_from(alignment, lexicon):
-            return ()
-        return (f"{lexicon.name}: the run has learned from these very pairs, which flatters it",)
+        """Whether the run has learned from these pairs, and whether the way back has a lexicon of its own."""
+        lexicon, back = gold
+        remarks = []
+        if learned_from(alignment, lexicon):
+            remarks.append(f"{lexicon.name}: the run has learned from these very pairs, which flatters it")
+        if back is None:
+            remarks.append(
+                "backward is scored by the lexicon reversed, which lacks right answers; --lexicon-back FILE is fairer"
+            )
+        return tuple(remarks)
 
     def score(self, alignment: Alignment, gold: tuple[Lexicon, Lexicon | None]) -> TranslationScore:
         """Ask every word that can be answered."""
@@ -114,8 +119,10 @@ def score_translation(
     ks: Sequence[int] = (1, 5, 10),
 ) -> TranslationScore:
     """Ask every answerable word of the lexicon; backwards by ``back``, or else by the lexicon reversed."""
-    if not ks or min(ks) < 1:
-        raise SettingsError(f"k is {list(ks)}; expected numbers of at least 1")
+    if isinstance(ks, str) or not isinstance(ks, Sequence) or not ks:
+        raise SettingsError(f"k is {ks!r}; expected whole numbers of at least 1, such as (1, 5, 10)")
+    for k in ks:
+        whole_number(k, "k")
     directions: list[dict[str, DirectionScore]] = []
     for way_back, gold in ((False, lexicon), (True, lexicon.reversed() if back is None else back)):
         scores = {}

@@ -22,9 +22,20 @@ iterative: unit and center in turn, five times, until both nearly hold at once (
 
 _ITERATIVE_ROUNDS = 5
 _SHORTEST = 1e-12
+_USUAL = (1e-9, 1e15)
+"""Between these lengths squares in float32 neither vanish nor overflow, and `_SHORTEST` is far."""
 
 unit: Callable[[Tensor], Tensor] = partial(torch.nn.functional.normalize, dim=-1, eps=_SHORTEST)
 """Every row at length 1; a row of zeros stays a row of zeros."""
+
+
+def unit_of_any_length(vectors: Tensor) -> Tensor:
+    """The same for rows as a user has them: of length 1e30 or 1e-30 too, whose squares float32 cannot hold."""
+    lengths: Tensor = vectors.norm(dim=-1, keepdim=True)
+    if bool(((lengths > _USUAL[0]) & (lengths < _USUAL[1])).all()):
+        return vectors / lengths
+    largest = vectors.abs().amax(dim=-1, keepdim=True)
+    return unit(vectors / torch.where(largest > 0, largest, torch.ones_like(largest)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +48,9 @@ class Preprocessing:
     def apply(self, vectors: Tensor) -> Tensor:
         """The same steps on any vectors of that space."""
         for step in self.steps:
-            vectors = unit(vectors) if step is None else (vectors - step[0].to(vectors)) * step[1].to(vectors)
+            vectors = (
+                unit_of_any_length(vectors) if step is None else (vectors - step[0].to(vectors)) * step[1].to(vectors)
+            )
         return vectors
 
     def cpu(self) -> Preprocessing:
@@ -71,6 +84,13 @@ def fit(vectors: Tensor, names: Sequence[str]) -> tuple[Preprocessing, Tensor]:
     for name in names:
         simple_names += ["unit", "center"] * _ITERATIVE_ROUNDS if name == "iterative" else [name]
     steps: list[tuple[Tensor, Tensor] | None] = []
+    if simple_names[:1] != ["unit"]:
+        # Only directions matter, so vectors that are all too long or too short for float32 are brought near length 1.
+        size = float(vectors.abs().amax(dim=-1).median())
+        if size > 0 and not _USUAL[0] < size < _USUAL[1]:
+            zero = torch.zeros_like(vectors[0])
+            steps.append((zero, torch.full_like(zero, 1 / size)))
+            vectors = Preprocessing((steps[-1],)).apply(vectors)
     for name in simple_names:
         steps.append(None if name == "unit" else _shift_and_scale(vectors, name))
         vectors = Preprocessing((steps[-1],)).apply(vectors)

@@ -112,7 +112,13 @@ def run_many(
 
     shared = {name: prepared[name].side(map) for name, map in reconciled.shared.items()}
     notes = (*notes, *_notes(names, direct, stay))
-    record = recorded(recipe, seed, chosen, clock, inputs, notes, stopped())
+    interrupted = stopped()
+    if interrupted:
+        relations = {
+            pair: replace(relation, verdict=relation.verdict.after_interruption())
+            for pair, relation in relations.items()
+        }
+    record = recorded(recipe, seed, chosen, clock, inputs, notes, interrupted)
     return Family(spaces, shared, relations, shares, record, into, penalties)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from calque.data.toml_reader import into, read_toml
-from calque.errors import SettingsError
+from calque.errors import SettingsError, nearest_name
 from calque.methods.baselines.conneau2017 import Conneau2017Settings, conneau2017
 from calque.methods.baselines.joulin2018 import Joulin2018Settings, joulin2018
 from calque.methods.baselines.known_pairs import (
@@ -204,7 +204,10 @@ def find(name: str) -> Recipe:
         return RECIPES[name]
     if name.endswith(".toml"):
         return read_recipe(Path(name))
-    raise SettingsError(f"no recipe is called {name!r}; there are: {', '.join(RECIPES)}, or the path of a .toml file")
+    nearest = nearest_name(name, RECIPES)
+    raise SettingsError(
+        f"no recipe is called {name!r}{nearest}; there are: {', '.join(RECIPES)}, or the path of a .toml file"
+    )
 
 
 def read_recipe(path: Path, within: tuple[Path, ...] = ()) -> Recipe:

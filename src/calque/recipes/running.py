@@ -180,7 +180,9 @@ def _alignment(
     recipe: Recipe, task: Task, outcome: Outcome, verdict: Verdict, clock: Clock, inputs: Inputs
 ) -> Alignment:
     """The alignment and its record. On a GPU it has the CSLS penalties too, because they are quick there."""
-    record = recorded(recipe, task.seed, task.device, clock, inputs, outcome.notes, task.stopped())
+    interrupted = task.stopped()
+    record = recorded(recipe, task.seed, task.device, clock, inputs, outcome.notes, interrupted)
+    verdict = verdict.after_interruption() if interrupted else verdict
     sides = outcome.source, outcome.target
     alignment = Alignment.of((task.source, task.target), sides, verdict, record, outcome.back)
     if task.device.type != "cpu":
@@ -204,6 +206,7 @@ def recorded(
         recipe={"name": recipe.name, "method": recipe.method, "settings": asdict(recipe.settings)},
         seed=seed,
         device=str(device),
+        threads=torch.get_num_threads(),
         versions=versions(),
         inputs=inputs,
         seconds=clock.rounded(),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calque.errors import SettingsError
+from calque.errors import SettingsError, whole_number
 from calque.linear.maps import unit
 
 BLOCK_ENTRIES = 16_000_000
@@ -135,15 +135,14 @@ RETRIEVALS = {
 
 def find(name: str) -> Retrieval:
     """The retrieval of this name; SettingsError with the choices if there is none."""
-    if name not in RETRIEVALS:
+    if not isinstance(name, str) or name not in RETRIEVALS:
         raise SettingsError(f"no retrieval is called {name!r}; there are: {', '.join(RETRIEVALS)}")
     return RETRIEVALS[name]
 
 
 def neighbours(queries: Tensor, target: Tensor, k: int, retrieval: Retrieval, penalty: Tensor) -> Neighbours:
     """The ``k`` best target words of each query. ``penalty`` is ``retrieval.penalty(source, target)``."""
-    if k < 1:
-        raise SettingsError(f"k is {k}; expected at least 1")
+    whole_number(k, "k")
     queries, target, k = unit(queries), unit(target), min(k, len(target))
     parts = [
         top((queries[rows] @ target.mT).mul_(retrieval.scale).sub_(penalty), k)

@@ -28,8 +28,9 @@ class LexiconEntry:
 
     @property
     def line(self) -> str:
-        """The entry as a line of a file of word pairs."""
-        return f"{self.source}\t{self.target}\t{self.confidence:.4f}"
+        r"""The entry as a line of a file of word pairs. A tab inside a word is written as \t: tabs part columns."""
+        source, target = (word.replace("\t", "\\t") for word in (self.source, self.target))
+        return f"{source}\t{target}\t{self.confidence:.4f}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from calque.data.space import Space
-from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError
-from calque.linear.maps import LinearMap, Milestone, Side, map_from, map_space, map_subwords
+from calque.errors import RunError, SettingsError, SpaceError, UnknownWordError, file_path, listed_words
+from calque.linear.maps import LinearMap, Milestone, Side, map_from, map_space, map_subwords, unit
 from calque.progress import never
 from calque.retrieval.exact import Neighbours, find, neighbours
 from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confidence_and_mutual
@@ -33,7 +33,7 @@ from calque.runs.folder import (
     write_tensors,
     write_text,
 )
-from calque.runs.lookup import Candidate, Lookup, Translation, similar
+from calque.runs.lookup import Candidate, Lookup, Translation, parts, similar
 from calque.runs.model_card import Example, model_card
 from calque.verdict import Verdict
 
@@ -56,6 +56,8 @@ class Record:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     device: str = "cpu"
+    threads: int = 0
+    """How many threads torch computed with: sums in another order round otherwise. 0 where it was not written down."""
     versions: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -67,12 +69,14 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """As it stands in config.json. The log is not in it, since it has a file of its own."""
-        return {name: getattr(self, name) for name in RECORDED} | {"notes": list(self.notes)}
+        threads = {"threads": self.threads} if self.threads else {}
+        return {name: getattr(self, name) for name in RECORDED} | {"notes": list(self.notes)} | threads
 
     @classmethod
     def from_json(cls, config: Mapping[str, Any], log: tuple[Mapping[str, Any], ...] = ()) -> Record:
         """The record in a config.json; KeyError where it has none."""
-        return cls(**{name: config[name] for name in RECORDED}, notes=tuple(config["notes"]), log=log)
+        recorded = {name: config[name] for name in RECORDED}
+        return cls(**recorded, threads=config.get("threads", 0), notes=tuple(config["notes"]), log=log)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +113,7 @@ class Alignment:
         return cls(*mapped, *sides, verdict, record, returning=returning)
 
     def __repr__(self) -> str:
-        return f"Alignment({self.source!r}, {self.target!r}, {self.verdict.label})"
+        return f"Alignment({self.source!r}, {self.target!r}, {self.verdict})"
 
     @cached_property
     def forward(self) -> LinearMap:
@@ -138,14 +142,21 @@ class Alignment:
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
-        """The ``k`` best translations of each word; from target to source with ``back``."""
-        words = [words] if isinstance(words, str) else list(words)
+        """The ``k`` best translations of each word; from target to source with ``back``.
+
+        A phrase that is not in the vocabulary, but whose words are, is translated by their mean.
+        """
+        words = listed_words(words)
         space, other = self.spaces(back)
         try:
-            queries = space.lookup(words)
+            parted = [parts(word, space) for word in words]
+            queries = space.lookup([part for several in parted for part in several])
         except UnknownWordError as error:
             unknown = next(word for word in words if word not in space)
             raise UnknownWordError(f"{error}{similar(unknown, space.words)}") from None
+        if len(queries) > len(words):
+            phrases = torch.split(queries, [len(several) for several in parted])
+            queries = torch.stack([unit(vectors.mean(dim=0)) for vectors in phrases])
         best = self.neighbours(queries, k, back, retrieval)
         translations = []
         for word, rows, scores in zip(words, best.indices.tolist(), best.scores.tolist(), strict=True):
@@ -191,7 +202,7 @@ class Alignment:
         names = {"source": self.source.name, "target": self.target.name}
         words = {"source": self.source.words, "target": self.target.words}
         tensors = {name: tensor.numpy() for name, tensor in _vector_tensors(self).items()}
-        return Lookup(self.verdict.label, names, words, tensors)
+        return Lookup(str(self.verdict), names, words, tensors)
 
     def with_subwords(self, space: Space, back: bool = False) -> Alignment:
         """The same, with the subword model of ``space`` for words that the source (or target) has not seen."""
@@ -206,7 +217,7 @@ class Alignment:
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write a run folder, whole or not at all."""
-        path = Path(path)
+        path = file_path(path)
         config = {
             "format": FORMAT,
             **self.record.as_json(),
@@ -227,12 +238,13 @@ class Alignment:
     @classmethod
     def load(cls, path: str | Path) -> Alignment:
         """The alignment in a run folder."""
-        folder = Path(path)
+        folder = file_path(path)
         config, log = read_config(folder), read_log(folder / "log.jsonl")
         maps, vectors = (read_tensors(folder / f"{name}.safetensors") for name in ("maps", "vectors"))
         stages = read_tensors(folder / STAGES) if (folder / STAGES).exists() else {}
         with naming_damage(folder):
-            verdict, record = Verdict.from_json(config["verdict"]), Record.from_json(config, log)
+            record = Record.from_json(config, log)
+            verdict = Verdict.from_json(config["verdict"], bool(record.interrupted))
             source, target = (
                 Space(
                     tuple(read_lines(folder / f"words.{name}.txt")),
@@ -276,8 +288,14 @@ def _linear(side: Side) -> LinearMap:
 def _mapped(vectors: Array, side: Side) -> Array:
     """Vectors in the common space, as the kind of array that they came in."""
     values: Any = vectors
-    plain = values.float() if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values, dtype=np.float32))
+    try:
+        plain = values.float() if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values, dtype=np.float32))
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"vectors are no array of numbers: {error}") from error
     _check_dimension(plain, side)
+    if not bool(torch.isfinite(plain).all()):
+        row = int((~torch.isfinite(plain.reshape(-1, plain.shape[-1])).all(dim=1)).nonzero()[0])
+        raise SpaceError(f"vectors have NaN or infinite values in row {row}; leave such rows out")
     mapped = side.apply(plain)
     return cast(Array, mapped if isinstance(values, Tensor) else mapped.numpy())
 

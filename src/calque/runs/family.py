@@ -10,7 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from calque.data.space import Space
-from calque.errors import RunError, SettingsError
+from calque.errors import RunError, SettingsError, file_path
 from calque.linear.maps import Side, map_space
 from calque.runs.alignment import Alignment, Record, side_from
 from calque.runs.folder import (
@@ -86,7 +86,8 @@ class Family:
             label = "failed"
         elif "doubtful" in labels.values():
             label = "doubtful"
-        return Verdict(label, tuple(reasons or [f"all {len(labels)} pairs are aligned"]), {"pairs": labels})
+        verdict = Verdict(label, tuple(reasons or [f"all {len(labels)} pairs are aligned"]), {"pairs": labels})
+        return verdict.after_interruption() if self.record.interrupted else verdict
 
     def pair(self, source: str, target: str) -> Alignment:
         """Two of the languages as an alignment of their own."""
@@ -133,7 +134,7 @@ class Family:
 
     def save(self, path: str | Path, overwrite: bool = False) -> None:
         """Write a run folder, whole or not at all."""
-        path = Path(path)
+        path = file_path(path)
         pairs = [
             {"languages": list(pair), "found": relation.found, "verdict": relation.verdict.as_json()}
             for pair, relation in self.relations.items()
@@ -160,7 +161,7 @@ class Family:
     @classmethod
     def load(cls, path: str | Path) -> Family:
         """The family in a run folder; a language is read when it is asked for."""
-        folder = Path(path)
+        folder = file_path(path)
         config, maps = read_config(folder, FAMILY), read_tensors(folder / "maps.safetensors")
         relations, shared = {}, {}
         with naming_damage(folder):
@@ -174,7 +175,9 @@ class Family:
                     )
                     for way in ("there", "back")
                 )
-                relations[one, two] = Relation(there, back, Verdict.from_json(pair["verdict"]), pair["found"])
+                relations[one, two] = Relation(
+                    there, back, Verdict.from_json(pair["verdict"], bool(config["interrupted"])), pair["found"]
+                )
             for name in names:
                 if any(key.startswith(f"shared/{name}/") for key in maps):
                     shared[name] = side_from(maps, f"shared/{name}/")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from calque.errors import RunError, SettingsError, UnknownWordError
+from calque.errors import RunError, SettingsError, UnknownWordError, file_path, listed_words, whole_number
 from calque.runs.folder import damaged, naming_damage, read_config, read_lines
+from calque.verdict import Verdict
 
 Array = npt.NDArray[np.float32]
 SCALES = {"nn": 1.0, "csls": 2.0}
@@ -51,7 +52,7 @@ class Lookup:
     """Words, vectors and penalties of a run. ``open`` takes them from a folder, `Alignment.lookup` from memory."""
 
     verdict: str
-    """aligned, doubtful or failed."""
+    """aligned, doubtful or failed, with '(interrupted)' behind it where the run was."""
     names: Mapping[str, str]
     """What the languages are called, by ``source`` and ``target``; so are the vocabularies."""
     vocabularies: Mapping[str, Sequence[str]]
@@ -61,11 +62,12 @@ class Lookup:
     @classmethod
     def open(cls, path: str | Path) -> Lookup:
         """The run in a folder; RunError where its parts do not belong together."""
-        folder = Path(path)
+        folder = file_path(path)
         config, tensors = read_config(folder), mapped_tensors(folder / "vectors.safetensors")
         vocabularies = {side: read_lines(folder / f"words.{side}.txt") for side in OTHER}
         with naming_damage(folder):
-            run = cls(str(config["verdict"]["label"]), dict(config["names"]), vocabularies, tensors)
+            verdict = Verdict.from_json(config["verdict"], bool(config["interrupted"]))
+            run = cls(str(verdict), dict(config["names"]), vocabularies, tensors)
             for side, penalty in (("source", "csls.backward"), ("target", "csls.forward")):
                 if not len(tensors[side]) == len(tensors[penalty]) == len(vocabularies[side]):
                     raise damaged(folder, f"words.{side}.txt, vectors and penalties are not equally many")
@@ -97,10 +99,15 @@ class Lookup:
     def translate(
         self, words: Sequence[str], k: int = 5, back: bool = False, retrieval: str = "csls"
     ) -> list[Translation]:
-        """The ``k`` best translations of each word; from target to source with ``back``."""
+        """The ``k`` best translations of each word; from target to source with ``back``.
+
+        A phrase that is not in the vocabulary, but whose words are, is translated by their mean.
+        """
+        words = listed_words(words)
         side = "target" if back else "source"
         others = self.words(OTHER[side])
-        ranked = self.ranked(side, [self.row(side, word) for word in words], k, retrieval)
+        rows = [[self.row(side, part) for part in parts(word, self.index[side])] for word in words]
+        ranked = self.ranked_by_rows(side, rows, k, retrieval)
         return [
             Translation(word, tuple(Candidate(others[row], score) for row, score in best))
             for word, best in zip(words, ranked, strict=True)
@@ -108,21 +115,38 @@ class Lookup:
 
     def ranked(self, side: str, rows: Sequence[int], k: int, retrieval: str = "csls") -> list[list[tuple[int, float]]]:
         """For each row of ``side`` the ``k`` best rows of the other language, with their scores."""
-        if retrieval not in SCALES:
+        return self.ranked_by_rows(side, [[row] for row in rows], k, retrieval)
+
+    def ranked_by_rows(
+        self, side: str, rows: Sequence[Sequence[int]], k: int, retrieval: str
+    ) -> list[list[tuple[int, float]]]:
+        """The same for the mean of several rows each, brought to length 1."""
+        if not isinstance(retrieval, str) or retrieval not in SCALES:
             raise SettingsError(f"a look-up knows the retrievals {', '.join(SCALES)}, not {retrieval!r}")
-        if k < 1:
-            raise SettingsError(f"k is {k}; expected at least 1")
+        whole_number(k, "k")
         back = side == "target"
         way = "back." if back and "back.source" in self.tensors else ""
         queries, candidates = self.tensors[f"{way}{side}"], self.tensors[f"{way}{OTHER[side]}"]
         ranked = []
         for begin in range(0, len(rows), AT_ONCE):
-            scores = SCALES[retrieval] * (queries[list(rows[begin : begin + AT_ONCE])] @ candidates.T)
+            block = rows[begin : begin + AT_ONCE]
+            asked = queries[[several[0] for several in block]]
+            for place, several in enumerate(block):
+                if len(several) > 1:
+                    mean = queries[list(several)].mean(axis=0)
+                    asked[place] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+            scores = SCALES[retrieval] * (asked @ candidates.T)
             if retrieval == "csls":
                 scores -= self.tensors["csls.backward" if back else "csls.forward"]
             for line, best in _largest(scores, k):
                 ranked.append(list(zip(best.tolist(), line[best].tolist(), strict=True)))
         return ranked
+
+
+def parts(text: str, known: Container[str]) -> list[str]:
+    """The word itself, or the words of a phrase that is no word of the vocabulary but whose words all are."""
+    words = text.split()
+    return words if len(words) > 1 and text not in known and all(word in known for word in words) else [text]
 
 
 def _largest(scores: Array, k: int) -> Iterator[tuple[Array, npt.NDArray[np.intp]]]:

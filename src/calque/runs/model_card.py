@@ -43,8 +43,10 @@ def family_card(config: Mapping[str, Any], name: str) -> str:
     languages = config["languages"]
     title = f"# {_text(name)}: {len(languages)} word-vector spaces in one"
     opening = "Maps between every two of these languages, and one map a language into a space that all share."
+    interrupted = _interrupted(config)
     rows = (
-        f"| {'-'.join(pair['languages'])} | {pair['verdict']['label']} | {pair['found']} |" for pair in config["pairs"]
+        f"| {'-'.join(pair['languages'])} | {pair['verdict']['label']}{interrupted} | {pair['found']} |"
+        for pair in config["pairs"]
     )
     pairs = "## Pairs\n\n| pair | verdict | found |\n|---|---|---|\n" + "\n".join(rows)
     text = json.dumps(name, ensure_ascii=False)
@@ -62,7 +64,7 @@ def _card(config: Mapping[str, Any], title: str, opening: str, *results_and_use:
         "`config.json` has every setting."
     )
     label, reasons = config["verdict"]["label"], "\n".join(f"- {reason}" for reason in config["verdict"]["reasons"])
-    verdict = f"## Verdict: {label}\n\n{reasons}\n\n{MEANING.get(label, '')}".rstrip()
+    verdict = f"## Verdict: {label}{_interrupted(config)}\n\n{reasons}\n\n{MEANING.get(label, '')}".rstrip()
     rows = (
         f"| {side} | {_text(str(file.get('name', '')))} | {file.get('words', '')} | {file.get('dimension', '')} "
         f"| {'yes' if file.get('counts') else 'no'} | {str(file.get('sha256', ''))[:16]} |"
@@ -75,6 +77,11 @@ def _card(config: Mapping[str, Any], title: str, opening: str, *results_and_use:
     notes = "\n".join(f"- {_text(note)}" for note in config["notes"])
     parts = (title, f"{opening} {origin}", verdict, *results_and_use, inputs, notes and f"## Notes\n\n{notes}", _LIMITS)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _interrupted(config: Mapping[str, Any]) -> str:
+    """What stands behind a verdict on a run that somebody asked to stop."""
+    return " (interrupted)" if config["interrupted"] else ""
 
 
 def _can_be_typed(word: str) -> bool:

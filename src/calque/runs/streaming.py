@@ -26,6 +26,7 @@ from calque.retrieval.induction import CONSIDERED, Choices, LexiconEntry, confid
 from calque.runs.alignment import Alignment
 from calque.runs.folder import damaged, naming_damage, read_config
 from calque.runs.lookup import Array, mapped_tensors
+from calque.verdict import Verdict
 
 CANDIDATES = 8192
 """How many candidates are compared at once."""
@@ -159,7 +160,8 @@ class StreamedRun:
         config, tensors = read_config(folder), mapped_tensors(folder / "vectors.safetensors")
         words = {side: FileWords(folder / f"words.{side}.txt") for side in ("source", "target")}
         with naming_damage(folder):
-            run = cls(str(config["verdict"]["label"]), dict(config["names"]), words, tensors)
+            verdict = Verdict.from_json(config["verdict"], bool(config["interrupted"]))
+            run = cls(str(verdict), dict(config["names"]), words, tensors)
             for side, penalty in (("source", "csls.backward"), ("target", "csls.forward")):
                 try:
                     count, distinct = len(words[side].ends), words[side].distinct()

@@ -65,7 +65,9 @@ def test_a_truncated_file_is_refused(path, save):
 
 def test_without_gensim_the_extra_is_named(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
-    with pytest.raises(MissingExtraError, match=r"tiny\.bin: reading a fastText \.bin file .*calque\[fasttext\]"):
+    with pytest.raises(
+        MissingExtraError, match=r"tiny\.bin: reading a fastText \.bin file .*calque-embeddings\[fasttext\]"
+    ):
         read(path)
 
 

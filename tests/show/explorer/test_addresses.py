@@ -200,3 +200,14 @@ def test_a_page_that_listens_does_not_keep_the_server_from_ending():
         assert told(page, "/api/run")[0] == 200
     listener.join(5)
     assert not listener.is_alive()
+
+
+@pytest.mark.parametrize("scheme", ["https", "ftp", "file", "ws", "chrome-extension", "HTTPS", ""])
+def test_an_origin_of_another_scheme_is_another_origin(scheme):
+    """A page of another protocol at the same host and port was not sent by this server."""
+    from calque.show.explorer.application import reason_to_refuse
+
+    host = {"host": "127.0.0.1:8000"}
+    assert reason_to_refuse("GET", "/api/run", host | {"origin": "http://127.0.0.1:8000"}) == ""
+    reason = reason_to_refuse("GET", "/api/run", host | {"origin": f"{scheme}://127.0.0.1:8000"})
+    assert "expected a page of this server" in reason

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque[plots]'")
+pytest.importorskip("matplotlib", reason="needs the extra: pip install 'calque-embeddings[plots]'")
 
 from matplotlib import style
 from matplotlib.text import Text
@@ -23,8 +23,8 @@ from calque.show.figures import FIGURES, FORMATS, Scene, draw
 from calque.show.figures.convergence import stage_accuracies, stage_courses
 from calque.show.figures.fonts import DEFAULT_FONT, Fonts, fonts_for
 from calque.show.figures.hubs import hubs
-from calque.show.figures.scene import SMALLEST, STYLE
-from calque.show.views import search_starts
+from calque.show.figures.scene import SMALLEST, STYLE, Label, write_labels
+from calque.show.views import judge_words, search_starts
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 ODD = ("$\\frac", "<b>&amp;", "\udce9t\udce9", "x" * 300, "$a$ $b$")
@@ -91,6 +91,38 @@ def test_before_and_after_hold_the_same_words_and_no_two_names_touch(made):
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
         marks = [place for line in axes.lines for place in axes.transData.transform(line.get_xydata())]
         assert not any(box.contains(*mark) for box in boxes for mark in marks)
+
+
+def test_words_whose_marks_crowd_are_all_named_and_lead_to_their_marks():
+    """Twelve marks so near each other that most of the places beside them are taken."""
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(3.3, 3.3)).subplots()
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    marks = [(0.5 + 0.03 * (number % 4), 0.5 + 0.03 * (number // 4)) for number in range(12)]
+    write_labels(axes, [Label(mark, f"word{number}", "k") for number, mark in enumerate(marks)], marks)
+    assert len(axes.texts) >= 10
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    ends = [line.get_paths()[0].vertices[0].tolist() for line in axes.collections]
+    assert ends
+    assert all(any(end == pytest.approx(mark) for mark in marks) for end in ends)
+
+
+def test_letters_stay_clear_of_the_dots_below(made):
+    for axes in drawn(made, "words").axes:
+        assert all(text.get_path_effects() for text in axes.texts)
+
+
+def test_accuracy_by_frequency_has_its_counts_and_intervals(made, gold):
+    figure = drawn(made, "frequency", lexicon=gold)
+    shown = [text.get_text() for text in written(figure)]
+    asked = len(judge_words(made, gold))
+    assert any(text.endswith(f": {asked} words") for text in shown)
+    assert any("words a point" in text for text in shown)
+    containers = figure.axes[0].containers
+    assert len(containers) == 2
+    assert all(container.has_yerr for container in containers)
 
 
 def test_chosen_words_are_shown_with_their_translations(made):

@@ -7,6 +7,7 @@ from calque.data.lexicon import Lexicon
 from calque.errors import SettingsError
 from calque.evaluate import score_translation
 from calque.show.views import JudgedWord, accuracy_by_frequency, judge_words
+from calque.show.views.accuracy import Band
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +60,11 @@ def test_there_are_no_more_bands_than_words_and_at_least_one_is_asked_for():
     assert accuracy_by_frequency([], 10) == ()
     with pytest.raises(SettingsError, match="0 bands"):
         accuracy_by_frequency(told(1), 0)
+
+
+@pytest.mark.parametrize(
+    ("right", "asked", "low", "high"), [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (95, 100, 0.8882, 0.9785)]
+)
+def test_intervals_are_those_of_wilson(right, asked, low, high):
+    """Known answers: Newcombe 1998 and any table of the score interval."""
+    assert Band(1, asked, asked, right).interval == pytest.approx((low, high), abs=1e-4)

@@ -28,7 +28,7 @@ from calque.data.formats.safetensors import SAFETENSORS
 from calque.data.formats.text import BLANK, LeftOut, decode, plural, shown
 from calque.data.formats.word2vec import WORD2VEC, WORD2VEC_BINARY
 from calque.data.space import Space
-from calque.errors import CacheWarning, DataWarning, FormatError, SettingsError
+from calque.errors import CacheWarning, DataWarning, FormatError, SettingsError, SpaceError, file_path, whole_number
 
 _MOST_CERTAIN_FIRST = (FASTTEXT, NPY, NPZ, MUSE, WORD2VEC, SAFETENSORS, WORD2VEC_BINARY, GLOVE)
 
@@ -78,15 +78,15 @@ def load(
         if limit is not None:
             space = space.head(limit)
         if counts is not None:
-            space, notes = attach_counts(space, Path(counts))
+            space, notes = attach_counts(space, file_path(counts, "counts"))
     for note in notes:
         warnings.warn(f"{space.name}: {note}", DataWarning, stacklevel=2)
     return space
 
 
 def _check_limit(limit: int | None) -> None:
-    if limit is not None and limit < 1:
-        raise SettingsError(f"limit is {limit}, expected at least 1 word; leave it out to read all")
+    if limit is not None:
+        whole_number(limit, "limit")
 
 
 def read(
@@ -104,21 +104,22 @@ def read(
     With ``cache``, a large text or binary file is kept once it was read, and mapped into memory the next time.
     """
     _check_limit(limit)
-    check_is_file(Path(path))
-    options = ReadOptions(limit, None if words is None else Path(words))
+    path = file_path(path)
+    check_is_file(path)
+    options = ReadOptions(limit, None if words is None else file_path(words, "words"))
     remarks: tuple[str, ...] = ()
     from_cache = False
     if cache:
-        content, remarks, from_cache = _read_through_cache(Path(path), options, format)
+        content, remarks, from_cache = _read_through_cache(path, options, format)
     else:
-        content = _read_file(Path(path), options, format)
+        content = _read_file(path, options, format)
     # What comes from the cache was checked when it was read from its file.
     make_space = Space.checked_before if from_cache else Space
     own_counts = None if content.counts is None else torch.from_numpy(content.counts)
     vectors = torch.from_numpy(content.vectors)
     space, notes = make_space(tuple(content.words), vectors, own_counts, str(path), content.subwords), content.notes
     if counts is not None:
-        space, notes_on_counts = attach_counts(space, Path(counts))
+        space, notes_on_counts = attach_counts(space, file_path(counts, "counts"))
         notes += notes_on_counts
     return SpaceReading(space, content.format, notes, remarks)
 
@@ -191,7 +192,9 @@ def write(space: Space | BlockSource, path: str | os.PathLike[str], *, format: s
     The file appears whole or not at all. A name that ends in ``.gz`` is compressed, for text and word2vec binary.
     Only npz and safetensors keep counts.
     """
-    path = Path(path)
+    path = file_path(path)
+    if not isinstance(space, (Space, BlockSource)):
+        raise SpaceError(f"found {type(space).__name__}, expected a Space; Space.of makes one of words and vectors")
     chosen = find_format(format) if format else _format_by_suffix(path)
     if chosen.write is None:
         writable = ", ".join(name for name, other in FORMATS.items() if other.write)

@@ -187,7 +187,7 @@ def reason_to_refuse(method: str, path: str, headers: Mapping[str, str]) -> str:
 
 def _is_of_host(origin: str, host: str) -> bool:
     try:
-        return urlsplit(origin).netloc == host
+        return urlsplit(origin)[:2] == ("http", host)
     except ValueError:
         return False
 

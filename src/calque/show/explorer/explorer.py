@@ -79,6 +79,7 @@ class Explorer:
             "names": dict(zip(SIDES, language_names(self.alignment), strict=True)),
             "words": {side: len(self.lookup.words(side)) for side in SIDES},
             "verdict": verdict.label,
+            "interrupted": verdict.interrupted,
             "reasons": list(verdict.reasons),
             "notes": list(record.notes),
             "recipe": record.recipe.get("name", ""),

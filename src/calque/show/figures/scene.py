@@ -42,10 +42,19 @@ STYLE: dict[str, Any] = {
 """matplotlib's settings for all figures."""
 MARK_RADIUS = 2.2
 """Points from the middle of a mark to what may stand beside it."""
-LABEL_PLACES = (
-    *((3, 2, "left"), (-3, 2, "right"), (3, -7, "left"), (-3, -7, "right"), (0, 4, "center"), (0, -9, "center")),
+LABEL_PLACES = tuple(
+    place
+    for away in (0, 5, 10, 15)
+    for place in (
+        *((3 + away, 2 + away / 2, "left"), (-3 - away, 2 + away / 2, "right")),
+        *((3 + away, -7 - away / 2, "left"), (-3 - away, -7 - away / 2, "right")),
+        *((0, 4 + away, "center"), (0, -9 - away, "center")),
+    )
 )
-"""Where a word may stand beside its mark: points across, points up, and which side of the word is there."""
+"""Where a word may stand beside its mark: points across, points up, and which side of the word is there. The nearest
+places come first; from the farther ones a thin line leads to the mark."""
+NEAR = 6
+"""So many of the places are near enough to need no line."""
 NO_TRANSLATIONS = "no frequent words of this run are each other's translations; choose some with --words"
 
 
@@ -73,7 +82,7 @@ class Scene:
     @property
     def trusted(self) -> bool:
         """Whether the run may be shown without a warning."""
-        return self.alignment.verdict.label == "aligned"
+        return str(self.alignment.verdict) == "aligned"
 
     @property
     def names(self) -> tuple[str, str]:
@@ -92,7 +101,7 @@ def panels(scene: Scene, height: float, rows: int = 1, columns: int = 1) -> tupl
 
     figure = Figure(figsize=(scene.width, scene.width * height), layout="constrained")
     if not scene.trusted:
-        figure.suptitle(f"verdict: {scene.alignment.verdict.label}", color=WARNING, fontsize=7.5)
+        figure.suptitle(f"verdict: {scene.alignment.verdict}", color=WARNING, fontsize=7.5)
     return figure, list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
@@ -100,6 +109,8 @@ def write_labels(axes: Axes, labels: Sequence[Label], marks: Sequence[Sequence[f
     """Write words beside their marks, the first ones first. One that would touch another, a mark or the edge is left
     out.
     """
+    from matplotlib.collections import LineCollection
+    from matplotlib.patheffects import withStroke
     from matplotlib.transforms import Bbox
 
     figure = axes.get_figure(root=True)
@@ -110,7 +121,7 @@ def write_labels(axes: Axes, labels: Sequence[Label], marks: Sequence[Sequence[f
         Bbox.from_bounds(x - radius, y - radius, 2 * radius, 2 * radius) for x, y in axes.transData.transform(marks)
     ]
     for label in labels:
-        for across, up, side in LABEL_PLACES if label.text else ():
+        for number, (across, up, side) in enumerate(LABEL_PLACES if label.text else ()):
             text = axes.annotate(
                 label.text,
                 label.place,
@@ -119,10 +130,17 @@ def write_labels(axes: Axes, labels: Sequence[Label], marks: Sequence[Sequence[f
                 ha=side,
                 fontsize=SMALLEST,
                 color=label.colour,
+                path_effects=[withStroke(linewidth=1.4, foreground="white")],  # letters stay clear of the dots below
             )
             box = text.get_window_extent()
             inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1
             if inside and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
+                if number >= NEAR:
+                    x, y = axes.transData.transform(label.place)
+                    nearest = min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)
+                    ends: list[Any] = [label.place, axes.transData.inverted().transform(nearest)]
+                    line = LineCollection([ends], colors=label.colour, linewidths=0.4, zorder=2)
+                    axes.add_collection(line, autolim=False)
                 break
             text.remove()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +12,8 @@ from calque.errors import SettingsError
 from calque.evaluate import ask
 from calque.runs.alignment import Alignment
 
+DEVIATIONS = 1.96
+"""So many standard deviations to either side hold 95 % of a normal distribution."""
 CANDIDATES = 10
 """So many translations are looked at; a right one that stands further down counts as not found."""
 
@@ -44,6 +47,14 @@ class Band:
     def share(self) -> float:
         """Accuracy@1."""
         return self.right / self.asked
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the accuracy of all such words lies, with 95 % confidence (Wilson 1927)."""
+        middle = (self.share + DEVIATIONS**2 / (2 * self.asked)) / (1 + DEVIATIONS**2 / self.asked)
+        spread = self.share * (1 - self.share) / self.asked + (DEVIATIONS / (2 * self.asked)) ** 2
+        half = DEVIATIONS * math.sqrt(spread) / (1 + DEVIATIONS**2 / self.asked)
+        return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def judge_words(

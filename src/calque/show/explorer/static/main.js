@@ -179,7 +179,8 @@ function call(names) {
 
 function fill(run) {
   call(run.names);
-  byId("verdict").textContent = byId("verdict-word").textContent = run.verdict;
+  byId("verdict").textContent = byId("verdict-word").textContent =
+    run.interrupted ? `${run.verdict} (interrupted)` : run.verdict;
   byId("verdict").className = `badge ${run.verdict}`;
   byId("facts").textContent = `${run.words.source} and ${run.words.target} words; recipe ${run.recipe}, seed ${run.seed}, ${run.seconds} s`;
   byId("reasons").replaceChildren(...[...run.reasons, ...run.notes].map((reason) => element("li", {}, reason)));
