@@ -106,6 +106,8 @@ print(score.rows())
 """
     environment = {**os.environ, "PYTHONPATH": str(changed / "src")}
     command = [sys.executable, "-c", program]
-    printed = subprocess.run(command, cwd=changed, env=environment, capture_output=True, text=True, check=True).stdout
+    result = subprocess.run(command, cwd=changed, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    printed = result.stdout
     assert printed.splitlines()[0] == "{'mean': 1.0, 'asked': 200, 'missing': 50}"
     assert "mean reciprocal rank 1.000" in printed
