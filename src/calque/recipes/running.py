@@ -163,7 +163,8 @@ def with_hints(verdict: Verdict, hints: Mapping[str, Any], lexicon: Lexicon, tas
     source, target = task.source.words, task.target.words
     doubted = [[source[row], target[column], target[other]] for row, column, other in hints["rows"][:MOST_DOUBTED]]
     reasons = [
-        f"{hints['used']} of {given} known pairs were used; the others have a word that is not in the vocabularies",
+        f"{hints['used']} of {given} known pairs were used"
+        + ("" if hints["used"] == given else "; the others have a word that is not in the vocabularies"),
         f"maps that were not told a pair translate {100 * hints['accuracy']:.0f} % of the {asked} known words rightly "
         f"({100 * low:.0f} to {100 * high:.0f} % with 95 % confidence)",
     ]

@@ -38,6 +38,8 @@ FEW = 12
 """With fewer pairs than twice this, attempts share some pairs; half of them would know too little."""
 ATTEMPTS = 4
 """How many attempts so few pairs make."""
+NEAR = 0.002
+"""A right pair has at least this share of the candidates above it on average: a word may have other good translations."""
 FOLDS = 2
 JUDGED_WORDS = 8000
 """The maps that judge the pairs learn from the dictionary of so many words of each side."""
@@ -217,7 +219,7 @@ def belief(shares: Tensor) -> Tensor:
         near = right / mean * (-shares / mean).exp()
         posterior = near / (near + (1 - right))
         right = min(0.99, max(0.01, float(posterior.mean())))
-        mean = min(0.1, max(1e-4, float((posterior * shares).sum() / posterior.sum().clamp_min(1e-9))))
+        mean = min(0.1, max(NEAR, float((posterior * shares).sum() / posterior.sum().clamp_min(1e-9))))
     return posterior
 
 
