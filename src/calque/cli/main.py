@@ -16,11 +16,12 @@ from tyro.conf import subcommand
 from calque import __version__
 from calque.cli.align import Align
 from calque.cli.align_many import AlignMany
+from calque.cli.classify import Classify
 from calque.cli.common import BUG, DONE, INTERRUPTED, WRONG_INPUT
 from calque.cli.convert import Convert, Inspect
 from calque.cli.data import Data
 from calque.cli.demo import Demo
-from calque.cli.evaluate import Evaluate, Similarity
+from calque.cli.evaluate import Evaluate, Sentences, Similarity
 from calque.cli.explore import Explore
 from calque.cli.export import Export, MakeLexicon
 from calque.cli.plot import Plot
@@ -39,6 +40,8 @@ COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too
     Annotated[Export, subcommand("export")],
     Annotated[Evaluate, subcommand("evaluate")],
     Annotated[Similarity, subcommand("similarity")],
+    Annotated[Classify, subcommand("classify")],
+    Annotated[Sentences, subcommand("sentences")],
     Annotated[Plot, subcommand("plot")],
     Annotated[Explore, subcommand("explore")],
     Annotated[Inspect, subcommand("inspect")],
