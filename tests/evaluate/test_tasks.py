@@ -10,17 +10,23 @@ import torch
 
 from calque.data.preprocess import Preprocessing
 from calque.data.space import Space
-from calque.errors import LexiconError
+from calque.errors import FormatError, LexiconError
 from calque.evaluate import TASKS, SimilarityTask, TranslationTask, score_similarity, score_translation
 from calque.linear.maps import LinearMap
 from calque.linear.side import Side
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 
+TEXTS = "text\tcategory\tindex_id\n" + "".join(f"{line}\n" for line in ("dos\ta\t1", "tres\tb\t2") * 6)
+TRAINING = TEXTS.replace("dos", "two").replace("tres", "three")
 GOLD = {
+    "classification": TEXTS,
+    "retrieval": TEXTS,
     "translation": "uno\tone\ndos\ttwo\ntres\tthree\ncuatro\tone\n",
     "similarity": "uno\tone\t4\ndos\tthree\t1\ntres\tthree\t3.5\n",
 }
+OTHER_FILE = {"classification": "train", "retrieval": "target"}
+"""The option that names a second file, for tasks that need one."""
 
 
 def aligned(record: Record | None = None) -> Alignment:
@@ -40,7 +46,12 @@ def gold_file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.parametrize(("name", "gold_file"), [(name, name) for name in TASKS], indirect=["gold_file"])
 def test_every_task_loads_scores_and_summarises(name, gold_file):
-    task = TASKS[name]()
+    options = {}
+    if name in OTHER_FILE:
+        pytest.importorskip("sklearn", reason="needs the extra: pip install 'calque[sklearn]'")
+        options[OTHER_FILE[name]] = gold_file.with_name("training.tsv")
+        options[OTHER_FILE[name]].write_text(TRAINING)
+    task = TASKS[name](**options)
     gold = task.load(gold_file)
     score = task.score(aligned(), gold.data)
     assert task.name == name
@@ -52,7 +63,9 @@ def test_every_task_loads_scores_and_summarises(name, gold_file):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_names_a_file_that_is_not_there(name, tmp_path):
-    with pytest.raises(LexiconError, match=r"none\.tsv: cannot be read"):
+    if name in OTHER_FILE:
+        pytest.importorskip("sklearn", reason="needs the extra: pip install 'calque[sklearn]'")
+    with pytest.raises((LexiconError, FormatError), match=r"none\.tsv: cannot be read"):
         TASKS[name]().load(tmp_path / "none.tsv")
 
 

@@ -58,6 +58,8 @@ class Classify(Common):
     """Where to write the classifier, as safetensors; without --train, the one to use."""
     topline: File = None
     """Labelled training texts of the test language: what a model of that language would reach."""
+    home: File = None
+    """Labelled test texts of the training language: what the model reaches there; else it is cross-validated."""
     explain: Annotated[tuple[str, ...], arg(metavar="TEXT")] = ()
     """Texts of the test language: print the words that decided, and their nearest words of the training language."""
     vectors: File = None
@@ -101,7 +103,7 @@ class Classify(Common):
 
     def check(self) -> None:
         """Refuse what cannot be done, before anything is read."""
-        check_files_exist(self.train, self.test, self.topline, self.vectors)
+        check_files_exist(self.train, self.test, self.topline, self.home, self.vectors)
         if self.train is None and self.model is None:
             raise SettingsError("nothing to label by; name labelled texts with --train, or a classifier with --model")
         if self.test is None and not self.explain and (self.train is None or self.model is None):
@@ -119,7 +121,9 @@ class Classify(Common):
 
         options = {"weighting": self.weighting, "components": self.components, "translations": self.translations}
         train = self.train or Path()
-        return ClassificationTask(train, self.from_, self.text, self.label, self.strength, options, self.topline)
+        return ClassificationTask(
+            train, self.from_, self.text, self.label, self.strength, options, self.topline, self.home
+        )
 
     def open(self) -> Alignment:
         """The run, with vectors for unseen words of the test language where a file makes them."""
@@ -143,7 +147,7 @@ class Classify(Common):
             assert self.model is not None
             classifier, about = TextClassifier.load(self.model)
             return Learned(classifier, {name: int(about["trained"][name]) for name in classifier.classes})
-        learned = task.learn(alignment)
+        learned = task.learn(alignment, compare=self.test is not None and self.home is None)
         self.say(*learned.notes)
         return learned
 

@@ -29,8 +29,10 @@ INTERVAL = (2.5, 97.5)
 MOST_TRAINING = 100_000
 """How many training texts are learned from; of more, so many are drawn at random."""
 
-AT_HOME, TOPLINE = "in the training language, cross-validated", "trained in the test language"
-"""What two comparisons are called: the model in its own language, and a model with labels in the test language."""
+AT_HOME, CROSS_VALIDATED = "in the training language", "in the training language, cross-validated"
+"""What the model in its own language is called, judged by test texts of that language, or by its training texts."""
+TOPLINE = "trained in the test language"
+"""What a model with labels in the test language is called."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class Learned:
 class ClassificationTask:
     """Trains a classifier on texts of one language, and asks it about texts of the other one."""
 
-    train: Path
+    train: Path = Path()
     """Labelled texts of the language that the classifier learns in."""
     language: Language = "target"
     """The side of the run that the training texts are in; the test texts are in the other one."""
@@ -193,6 +195,8 @@ class ClassificationTask:
     """More settings of SpaceVectorizer, such as weighting."""
     topline: Path | None = None
     """Labelled training texts of the test language, for a model to compare with."""
+    home: Path | None = None
+    """Labelled test texts of the training language; without them the model at home is cross-validated."""
     name = "classification"
     gold_name = "texts"
 
@@ -237,7 +241,7 @@ class ClassificationTask:
 
     def score(self, alignment: Alignment, gold: TextTable) -> ClassificationScore:
         """Train, then label every test text."""
-        learned = self.learn(alignment)
+        learned = self.learn(alignment, compare=self.home is None)
         vectorizer = self.vectorizer(alignment, OTHER[self.language]).fit(text for text, _ in gold.labelled())
         said = labelled(learned.classifier, vectorizer, gold.labelled())
         score = score_labels(((true, answer) for _, true, answer in said), learned.counts)
@@ -247,14 +251,19 @@ class ClassificationTask:
         """Accuracies of models that are not carried: the same one at home, and one with labels in the test language."""
         accuracies = {}
         if learned.cross_validated is not None:
-            accuracies[AT_HOME] = learned.cross_validated
+            accuracies[CROSS_VALIDATED] = learned.cross_validated
+        if self.home is not None:
+            accuracies[AT_HOME] = self.accuracy_within(alignment, learned, replace(gold, path=self.home))
         if self.topline is not None:
-            there = replace(self, train=self.topline, language=OTHER[self.language], topline=None)
-            other = there.learn(alignment, compare=False)
-            vectorizer = there.vectorizer(alignment, there.language).fit(text for text, _ in gold.labelled())
-            said = labelled(other.classifier, vectorizer, gold.labelled())
-            accuracies[TOPLINE] = score_labels(((true, answer) for _, true, answer in said), other.counts).accuracy
+            there = replace(self, train=self.topline, language=OTHER[self.language])
+            accuracies[TOPLINE] = there.accuracy_within(alignment, there.learn(alignment, compare=False), gold)
         return accuracies
+
+    def accuracy_within(self, alignment: Alignment, learned: Learned, table: TextTable) -> float:
+        """The accuracy of a model on texts of the language that it has learned in."""
+        vectorizer = self.vectorizer(alignment, self.language).fit(text for text, _ in table.labelled())
+        said = labelled(learned.classifier, vectorizer, table.labelled())
+        return score_labels(((true, answer) for _, true, answer in said), learned.counts).accuracy
 
 
 def training_texts(path: Path, text: str, label: str, seed: int = 0) -> tuple[list[str], list[str], list[str]]:

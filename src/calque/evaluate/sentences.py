@@ -85,7 +85,7 @@ class SentenceRetrievalScore:
 class SentenceRetrievalTask:
     """Accuracy@1 and mean reciprocal rank of sentences that are translations of each other."""
 
-    target: Path
+    target: Path = Path()
     """The texts of the target language."""
     text: str = "text"
     """The column of the texts."""

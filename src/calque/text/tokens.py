@@ -1,7 +1,7 @@
 """Texts as known words, without a dependency: words between spaces, and longest match where words have no spaces.
 
 A tokeniser is any function from a text to its words. Words that the vocabulary writes otherwise are looked up in
-lower case, then with a capital, then by their longest known beginning.
+lower case, then with a capital, then by their longest known beginning and ending.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ UNSPACED = re.compile("[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003134f฀-໿
 """Letters of scripts that put no space between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer."""
 JOINERS = "‌‍"
 """Signs inside a word that join or part its letters (Persian, Hindi)."""
-SHORTEST_STEM, STEM_SHARE = 4, 0.5
-"""A known beginning stands for an unknown word if it has so many letters, and so large a share of the word's."""
+SHORTEST_BEGINNING, SHORTEST_ENDING, ENDING_SHARE = 4, 5, 0.4
+"""A known beginning stands for an unknown word if it has so many letters and more than half of the word's; a known
+ending, if it has so many letters and so large a share of the word's."""
 
 
 @lru_cache(maxsize=1)
@@ -86,9 +87,14 @@ def row_of(word: str, vocabulary: Mapping[str, int]) -> int | None:
     return None
 
 
-def stem_row(word: str, vocabulary: Mapping[str, int]) -> int | None:
-    """The row of the longest known beginning of a word, for languages that add endings; None where it is too short."""
+def part_rows(word: str, vocabulary: Mapping[str, int]) -> list[int]:
+    """The rows of the longest known beginning and of the longest known ending of a word, of those that are long enough.
+
+    The beginning serves languages that add endings, the ending those that write compounds as one word.
+    """
     lower = word.lower().replace("i̇", "i")
-    shortest = max(SHORTEST_STEM, int(STEM_SHARE * len(lower)) + 1)
-    beginnings = (lower[:end] for end in range(len(lower) - 1, shortest - 1, -1))
-    return next((vocabulary[stem] for stem in beginnings if stem in vocabulary), None)
+    length, half = len(lower), len(lower) // 2
+    beginnings = (lower[:end] for end in range(length - 1, max(SHORTEST_BEGINNING, half + 1) - 1, -1))
+    endings = (lower[begin:] for begin in range(1, length - max(SHORTEST_ENDING, int(ENDING_SHARE * length)) + 1))
+    parts = (next((part for part in choices if part in vocabulary), None) for choices in (beginnings, endings))
+    return [vocabulary[part] for part in parts if part is not None]

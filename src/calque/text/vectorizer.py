@@ -20,7 +20,7 @@ from calque.data.space import Space
 from calque.errors import CalqueError, MissingExtraError, SettingsError
 from calque.runs.alignment import Alignment
 from calque.runs.family import open_pair
-from calque.text.tokens import Tokenizer, VocabularyTokenizer, row_of, stem_row
+from calque.text.tokens import Tokenizer, VocabularyTokenizer, part_rows, row_of
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -62,7 +62,7 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         smoothing: float = 3e-4,
         components: int = 0,
         translations: int = 0,
-        stems: bool = True,
+        parts: bool = True,
     ) -> None:
         """Set how texts become vectors.
 
@@ -74,10 +74,10 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         smoothing: a of 'sif'.
         components: how many principal components of the texts are removed; Arora et al. remove one.
         translations: if above 0, a word stands halfway to its so many best translations into the other language.
-        stems: whether an unknown word is read as its longest known beginning.
+        parts: whether an unknown word is read as its longest known beginning and ending.
         """
         self.run, self.side, self.pair, self.weighting, self.tokenizer = run, side, pair, weighting, tokenizer
-        self.smoothing, self.components, self.translations, self.stems = smoothing, components, translations, stems
+        self.smoothing, self.components, self.translations, self.parts = smoothing, components, translations, parts
 
     def fit(self, texts: Iterable[str], y: Any = None) -> SpaceVectorizer:  # noqa: ARG002  (scikit-learn's signature)
         """Open the run, and learn what the settings need from texts without labels."""
@@ -88,7 +88,7 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         spaces = self.alignment_.source, self.alignment_.target
         self.space_, other = spaces if self.side == "source" else spaces[::-1]
         self.vectors_: Array = unit(self.space_.vectors).numpy()  # a copy, so that words can be moved
-        self.rows_ = _WordRows(self.space_.index, self.tokenizer, self.stems)
+        self.rows_ = _WordRows(self.space_.index, self.tokenizer, self.parts and self.space_.subwords is None)
         self.moved_ = np.zeros(len(self.space_), bool)  # which words stand near their translations already
         self.translated_: Array = unit(other.vectors).numpy() if self.translations else self.vectors_
         self.removed_: Array = np.zeros((0, self.space_.dimension), np.float32)
@@ -122,11 +122,8 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The words of a text that have vectors, as the vocabulary writes them."""
         subwords, known = self._fitted().subwords is not None, []
         for word in self.rows_.tokenizer(text):
-            row = self.rows_.exact(word) if subwords else self.rows_.row(word)
-            if row is not None:
-                known.append(self.space_.words[row])
-            elif subwords:
-                known.append(word)
+            rows = self.rows_.of(word)
+            known += [word] if subwords and not rows else [self.space_.words[row] for row in rows]
         return known
 
     def word_vectors(self, words: Sequence[str]) -> Array:
@@ -227,24 +224,21 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _WordRows:
-    """The row of any word of a text, kept for words that were asked lately."""
+    """The rows that stand for any word of a text, kept for words that were asked lately."""
 
-    def __init__(self, vocabulary: Mapping[str, int], tokenizer: Tokenizer | None, stems: bool) -> None:
-        self.vocabulary, self.stems = vocabulary, stems
+    def __init__(self, vocabulary: Mapping[str, int], tokenizer: Tokenizer | None, parts: bool) -> None:
+        self.vocabulary, self.parts = vocabulary, parts
         self.tokenizer = VocabularyTokenizer(vocabulary) if tokenizer is None else tokenizer
-        self.kept: dict[str, int | None] = {}
+        self.kept: dict[str, list[int]] = {}
 
-    def exact(self, word: str) -> int | None:
-        """The row of the word itself, in any case."""
-        return row_of(word, self.vocabulary)
-
-    def row(self, word: str) -> int | None:
-        """The row of the word, or of its longest known beginning."""
+    def of(self, word: str) -> list[int]:
+        """The row of the word, or the rows of its longest known beginning and ending; none for an unknown word."""
         if word not in self.kept:
             if len(self.kept) >= REMEMBERED:
                 self.kept.clear()
-            row = self.exact(word)
-            self.kept[word] = stem_row(word, self.vocabulary) if row is None and self.stems else row
+            row = row_of(word, self.vocabulary)
+            others = part_rows(word, self.vocabulary) if self.parts else []
+            self.kept[word] = others if row is None else [row]
         return self.kept[word]
 
 
