@@ -85,7 +85,7 @@ class Sentences(Common):
     """The column by which texts correspond."""
     retrieval: Literal["nn", "csls"] = "csls"
     """How sentences are ranked."""
-    weighting: Literal["sif", "idf", "mean"] = "sif"
+    weighting: Literal["sif", "idf", "mean"] = "idf"
     """How much a word counts."""
     components: int = 1
     """How many principal components of the texts are removed from them."""

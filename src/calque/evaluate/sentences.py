@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -93,8 +93,8 @@ class SentenceRetrievalTask:
     """The column by which texts correspond."""
     retrieval: Literal["nn", "csls"] = "csls"
     """How sentences are ranked."""
-    options: dict[str, Any] = field(default_factory=dict)
-    """More settings of SpaceVectorizer, such as weighting."""
+    options: Mapping[str, Any] = field(default_factory=lambda: {"weighting": "idf", "components": 1})
+    """Settings of SpaceVectorizer."""
     name = "retrieval"
     gold_name = "texts"
 

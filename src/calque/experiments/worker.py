@@ -183,7 +183,7 @@ def judge_texts(
             scores[judge_name] = {**figures, "texts": score.texts, "unknown": score.unknown}
         except CalqueError as error:
             errors[judge_name] = str(error)
-    finding = SentenceRetrievalTask(files.test[1], files.text, files.number, options={"components": 1})
+    finding = SentenceRetrievalTask(files.test[1], files.text, files.number)
     try:
         found = finding.score(alignment, finding.load(files.test[0]).data)
         for direction, part in ((pair, found.forward), ("-".join(names[::-1]), found.backward)):
