@@ -20,6 +20,8 @@ COMMANDS = [
     "export",
     "evaluate",
     "similarity",
+    "sentences",
+    "classify",
     "inspect",
     "convert",
     "recipes",
