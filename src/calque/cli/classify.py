@@ -27,11 +27,8 @@ from calque.errors import FormatError, SettingsError
 if TYPE_CHECKING:
     from calque.evaluate.classification import ClassificationScore, ClassificationTask, Learned
     from calque.runs.alignment import Alignment
-    from calque.text.classifier import Labelled, TextClassifier
+    from calque.text.classifier import Labelled
     from calque.text.vectorizer import SpaceVectorizer
-
-DECIDING = 8
-"""How many deciding words of a text --explain shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,14 +77,16 @@ class Classify(Common):
         self.check()
         check_texts_extra()
         from calque.evaluate.classification import OTHER
+        from calque.text.classifier import explain
         from calque.text.table import TextTable
 
-        task = self.task()
+        task, kept = self.task()
         table = None if self.test is None else TextTable(self.test, self.text, self.label)
         has_labels = table is not None and table.check(labelled=False)
         alignment = self.open()
-        learned = self.learn(task, alignment)
-        vectorizer = task.vectorizer(alignment, OTHER[self.from_])
+        learned = kept or task.learn(alignment, compare=self.test is not None and self.home is None)
+        self.say(*learned.notes)
+        vectorizer = task.vectorizer(alignment, OTHER[task.language])
         vectorizer.fit(() if table is None else (text for text, _ in table.unlabelled()))
         score = None
         if table is not None:
@@ -96,14 +95,17 @@ class Classify(Common):
         if score is not None and table is not None:
             score = replace(score, comparisons=task.comparisons(alignment, learned, table))
         if self.train is not None and self.model is not None:
-            learned.classifier.save(self.model, {"from": self.from_, "trained": dict(learned.counts)})
-        reasons = [explain(learned.classifier, vectorizer, alignment, text, self.from_) for text in self.explain]
+            about = {"from": task.language, "settings": dict(task.options), "trained": dict(learned.counts)}
+            learned.classifier.save(self.model, about)
+        reasons = [explain(learned.classifier, vectorizer, text) for text in self.explain]
         self.show(score, reasons)
         return DONE
 
     def check(self) -> None:
         """Refuse what cannot be done, before anything is read."""
         check_files_exist(self.train, self.test, self.topline, self.home, self.vectors)
+        if self.train is None and self.model is not None:
+            check_files_exist(self.model)
         if self.train is None and self.model is None:
             raise SettingsError("nothing to label by; name labelled texts with --train, or a classifier with --model")
         if self.test is None and not self.explain and (self.train is None or self.model is None):
@@ -115,15 +117,25 @@ class Classify(Common):
         if self.train is not None and self.model is not None:
             check_output_file(self.model, self.overwrite)
 
-    def task(self) -> ClassificationTask:
-        """The same work as a task of `calque.evaluate`."""
-        from calque.evaluate.classification import ClassificationTask
+    def task(self) -> tuple[ClassificationTask, Learned | None]:
+        """The same work as a task of `calque.evaluate`; without --train, as the classifier in the file was trained."""
+        from calque.evaluate.classification import ClassificationTask, Learned
+        from calque.text.classifier import TextClassifier
 
         options = {"weighting": self.weighting, "components": self.components, "translations": self.translations}
-        train = self.train or Path()
-        return ClassificationTask(
-            train, self.from_, self.text, self.label, self.strength, options, self.topline, self.home
+        task = ClassificationTask(
+            self.train or Path(), self.from_, self.text, self.label, self.strength, options, self.topline, self.home
         )
+        if self.train is not None:
+            return task, None
+        assert self.model is not None
+        classifier, about = TextClassifier.load(self.model)
+        try:
+            counts = {name: int(about["trained"][name]) for name in classifier.classes}
+            task = replace(task, language=about["from"], options=dict(about["settings"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{self.model}: does not say how it was trained ({error})") from error
+        return task, Learned(classifier, counts)
 
     def open(self) -> Alignment:
         """The run, with vectors for unseen words of the test language where a file makes them."""
@@ -137,19 +149,6 @@ class Classify(Common):
         if space.subwords is None:
             raise FormatError(f"{self.vectors}: makes no vectors for unseen words; expected a fastText .bin")
         return alignment.with_subwords(space, back=self.from_ == "source")
-
-    def learn(self, task: ClassificationTask, alignment: Alignment) -> Learned:
-        """The classifier: trained now, or the one in a file."""
-        from calque.evaluate.classification import Learned
-        from calque.text.classifier import TextClassifier
-
-        if self.train is None:
-            assert self.model is not None
-            classifier, about = TextClassifier.load(self.model)
-            return Learned(classifier, {name: int(about["trained"][name]) for name in classifier.classes})
-        learned = task.learn(alignment, compare=self.test is not None and self.home is None)
-        self.say(*learned.notes)
-        return learned
 
     def label_texts(
         self,
@@ -216,22 +215,3 @@ def missing_classes(score: ClassificationScore) -> list[str]:
         wrong = sum(texts[name] for name in strange)
         notes.append(f"{wrong} texts have class {', '.join(map(repr, strange))}, which the training texts do not have")
     return notes
-
-
-def explain(
-    classifier: TextClassifier, vectorizer: SpaceVectorizer, alignment: Alignment, text: str, language: str
-) -> dict[str, Any]:
-    """The class of a text, the words that spoke for it and against it, and their nearest words."""
-    label = next(classifier.label(vectorizer, [text]))
-    reasons = sorted(classifier.reasons(vectorizer, text), key=lambda reason: -abs(reason.part))[:DECIDING]
-    known = [reason.word for reason in reasons if reason.word in vectorizer.space_]
-    nearest = {}
-    if known:
-        back = language == "source"
-        for found in alignment.translate(known, 3, back):
-            nearest[found.word] = [candidate.word for candidate in found.candidates]
-    words = [
-        {"word": reason.word, "part": round(reason.part, 6), "nearest": nearest.get(reason.word, [])}
-        for reason in reasons
-    ]
-    return {"text": text, "label": label.label, "probability": round(label.probability, 6), "words": words}

@@ -21,6 +21,8 @@ STRENGTH = 3.0
 STEPS = 3000
 """The most steps of its solver."""
 FOLDS = 5
+DECIDING = 8
+"""How many deciding words of a text are shown."""
 MODEL_FORMAT = "calque text classifier 1"
 
 
@@ -129,6 +131,20 @@ class Reason:
 
     word: str
     part: float
+
+
+def explain(classifier: TextClassifier, vectorizer: SpaceVectorizer, text: str) -> dict[str, Any]:
+    """The class of a text, and the words that spoke most for it or against it with their nearest words, as JSON."""
+    said = next(classifier.label(vectorizer, [text]))
+    reasons = sorted(classifier.reasons(vectorizer, text), key=lambda reason: -abs(reason.part))[:DECIDING]
+    known = [reason.word for reason in reasons if reason.word in vectorizer.space_]
+    translations = vectorizer.alignment_.translate(known, 3, vectorizer.side == "target") if known else []
+    nearest = {found.word: [candidate.word for candidate in found.candidates] for found in translations}
+    words = [
+        {"word": reason.word, "part": round(reason.part, 6), "nearest": nearest.get(reason.word, [])}
+        for reason in reasons
+    ]
+    return {"text": text, "label": said.label, "probability": round(said.probability, 6), "words": words}
 
 
 def train_classifier(vectors: Array, labels: Sequence[str], strength: float = STRENGTH) -> TextClassifier:
