@@ -4,10 +4,11 @@ import itertools
 import pickle
 import tracemalloc
 
-import carried
 import numpy as np
 import pytest
 import torch
+
+import carried
 
 sklearn = pytest.importorskip("sklearn", reason="needs the extra: pip install 'calque[sklearn]'")
 from sklearn.base import clone  # noqa: E402
@@ -99,6 +100,11 @@ def test_unknown_words_get_vectors_from_subwords():
     made = SpaceVectorizer(run.with_subwords(space), "source").fit([])
     expected = run.source_side.apply(torch.eye(carried.DIMENSION)[:1])[0].numpy()
     np.testing.assert_allclose(made.transform(["qqqqqqqq"])[0], expected, atol=1e-5)
+
+
+def test_known_words_are_counted_once_each():
+    (block,) = fitted().blocks([f"{A} {A}zzz nothing", ""])
+    assert (block.known, block.words) == ([2, 0], [3, 0])  # the second word by its beginning
 
 
 def test_any_callable_is_a_tokeniser():

@@ -47,6 +47,8 @@ class ClassificationScore:
     """Texts without a known word, which were given the commonest class of the training texts."""
     trained: Mapping[str, int]
     """How many training texts each class has."""
+    words: tuple[int, int] = (0, 0)
+    """How many words of the test texts have vectors, and how many words there are."""
     comparisons: Mapping[str, float] = field(default_factory=dict)
     """Accuracies of other models, by what they are."""
 
@@ -54,6 +56,11 @@ class ClassificationScore:
     def texts(self) -> int:
         """Test texts."""
         return int(self._counts.sum())
+
+    @property
+    def coverage(self) -> float:
+        """The share of the words of the test texts that have vectors, or parts with vectors."""
+        return self.words[0] / max(1, self.words[1])
 
     @property
     def accuracy(self) -> float:
@@ -127,7 +134,7 @@ class ClassificationScore:
         return [
             f"accuracy {100 * self.accuracy:.1f} % (95 % interval {between['accuracy']}), "
             f"macro-F1 {100 * self.macro_f1:.1f} % ({between['macro_f1']}), {self.texts} texts, "
-            f"{self.unknown} without a known word",
+            f"{self.unknown} without a known word, {100 * self.coverage:.1f} % of the words known",
             "beside it: " + ", ".join(f"{name} {100 * share:.1f} %" for name, share in others.items()),
         ]
 
@@ -139,6 +146,7 @@ class ClassificationScore:
             "macro_f1": round(self.macro_f1, 6),
             "texts": self.texts,
             "unknown": self.unknown,
+            "coverage": round(self.coverage, 6),
             **intervals,
             "chance": round(self.chance, 6),
             "majority": round(self.majority, 6),
@@ -327,13 +335,13 @@ def score_labels(rows: Iterable[tuple[str, Labelled]], trained: Mapping[str, int
     """Count true labels and what the classifier said; case does not matter. Texts without a true label are left out."""
     names = {name.casefold(): name for name in trained}
     cells: Counter[tuple[str, str]] = Counter()
-    unknown = 0
+    unknown, known, words = 0, 0, 0
     for true, said in rows:
         if true:
             cells[names.setdefault(true.casefold(), true), said.label] += 1
-            unknown += said.known == 0
+            unknown, known, words = unknown + (said.known == 0), known + said.known, words + said.words
     if not cells:
         raise SettingsError("no test text has a label, so there is nothing to score; --out writes predictions")
     classes = (*sorted(trained), *sorted(set(names.values()) - set(trained)))
     confusion = tuple(tuple(cells[true, given] for given in classes) for true in classes)
-    return ClassificationScore(classes, confusion, unknown, dict(trained))
+    return ClassificationScore(classes, confusion, unknown, dict(trained), (known, words))

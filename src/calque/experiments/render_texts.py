@@ -18,7 +18,18 @@ from calque.experiments.worker import machine
 from calque.recipes.running import versions
 
 COLUMNS = ["from", "to", "method", "accuracy", "deviation", "macro_f1", "topline", "share_of_topline", "home"]
-COLUMNS += ["majority", "texts", "unknown", "retrieval_accuracy", "mrr", "runs", "failed", "expected", "verdicts"]
+COLUMNS += [
+    "majority",
+    "texts",
+    "unknown",
+    "coverage",
+    "retrieval_accuracy",
+    "mrr",
+    "runs",
+    "failed",
+    "expected",
+    "verdicts",
+]
 HEAD = ["from → to", "method", "carried", "macro-F1", "trained there", "share", "at home", "found@1", "MRR", "runs"]
 LEGEND = (
     "Carried: accuracy of a classifier that has learned in the first language, on test texts of the second one, in per "
@@ -62,6 +73,7 @@ def _values(report: Report, pair: str, way: str, entrant: Entrant) -> dict[str, 
         "majority": mean("majority"),
         "texts": mean("texts"),
         "unknown": mean("unknown"),
+        "coverage": mean("coverage"),
         "retrieval_accuracy": fmean(score["accuracy"] for score in retrieved) if retrieved else None,
         "mrr": fmean(score["mrr"] for score in retrieved) if retrieved else None,
         "runs": len(runs),

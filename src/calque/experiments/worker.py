@@ -180,7 +180,7 @@ def judge_texts(
             score = task.score(alignment, task.load(files.test[there]).data)
             figures = {"accuracy": score.accuracy, "macro_f1": score.macro_f1, "majority": score.majority}
             figures |= {"home": score.comparisons[AT_HOME], "topline": score.comparisons[TOPLINE]}
-            scores[judge_name] = {**figures, "texts": score.texts, "unknown": score.unknown}
+            scores[judge_name] = {**figures, "texts": score.texts, "unknown": score.unknown, "coverage": score.coverage}
         except CalqueError as error:
             errors[judge_name] = str(error)
     finding = SentenceRetrievalTask(files.test[1], files.text, files.number)

@@ -54,10 +54,11 @@ class TextClassifier:
 
     def label(self, vectorizer: SpaceVectorizer, texts: Iterable[str]) -> Iterator[Labelled]:
         """Label texts one after the other, some thousand in memory at a time."""
-        for vectors, known in vectorizer.blocks(texts):
-            shares = self.probabilities(vectors)
+        for block in vectorizer.blocks(texts):
+            shares = self.probabilities(block.vectors)
             for place, best in enumerate(shares.argmax(axis=1).tolist()):
-                yield Labelled(self.classes[best], float(shares[place, best]), int(known[place]))
+                probability = float(shares[place, best])
+                yield Labelled(self.classes[best], probability, block.known[place], block.words[place])
 
     def reasons(self, vectorizer: SpaceVectorizer, text: str, label: str = "") -> list[Reason]:
         """The words of a text, by how much each speaks for a class: the one it gets, where no ``label`` is named.
@@ -123,6 +124,8 @@ class Labelled:
     probability: float
     known: int
     """How many of its words have vectors; 0 means that the label is the prior's."""
+    words: int = 0
+    """How many words it has."""
 
 
 @dataclass(frozen=True)

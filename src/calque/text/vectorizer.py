@@ -7,6 +7,7 @@ one language can be asked about vectors of the other one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -104,27 +105,25 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, texts: Iterable[str]) -> Array:
         """A unit vector for each text (n, d); zero for a text without a known word."""
-        blocks = [vectors for vectors, _ in self.blocks(texts)]
+        blocks = [block.vectors for block in self.blocks(texts)]
         return np.concatenate(blocks) if blocks else np.zeros((0, self._fitted().dimension), np.float32)
 
-    def blocks(self, texts: Iterable[str]) -> Iterator[tuple[Array, npt.NDArray[np.int64]]]:
-        """Vectors of some texts at a time, and how many known words each has: texts may be a stream without end."""
+    def blocks(self, texts: Iterable[str]) -> Iterator[TextBlock]:
+        """Vectors of some texts at a time, and how many words each has: texts may be a stream without end."""
         self._fitted()
         stream = iter(_checked(texts))
         while block := list(islice(stream, AT_ONCE)):
-            words = [self.words(text) for text in block]
-            vectors = self._summed(words)
+            read = [self._read(text) for text in block]
+            vectors = self._summed([known for known, _, _ in read])
             vectors -= (vectors @ self.removed_.T) @ self.removed_
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            yield vectors / np.maximum(lengths, SHORTEST), np.array([len(known) for known in words])
+            vectors /= np.maximum(lengths, SHORTEST)
+            yield TextBlock(vectors, [known for _, known, _ in read], [words for _, _, words in read])
 
     def words(self, text: str) -> list[str]:
-        """The words of a text that have vectors, as the vocabulary writes them."""
-        subwords, known = self._fitted().subwords is not None, []
-        for word in self.rows_.tokenizer(text):
-            rows = self.rows_.of(word)
-            known += [word] if subwords and not rows else [self.space_.words[row] for row in rows]
-        return known
+        """The words of a text that have vectors, as the vocabulary writes them; a compound may stand as two."""
+        self._fitted()
+        return self._read(text)[0]
 
     def word_vectors(self, words: Sequence[str]) -> Array:
         """What each known word adds to the vector of a text, before that is made of unit length (n, d)."""
@@ -174,6 +173,17 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if getattr(self, name) < 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}; expected at least 0")
 
+    def _read(self, text: str) -> tuple[list[str], int, int]:
+        """The known words of a text or their parts, how many of its words are known, and how many it has."""
+        known: list[str] = []
+        count, words = 0, 0
+        for word in self.rows_.tokenizer(text):
+            rows = self.rows_.of(word)
+            names = [self.space_.words[row] for row in rows]
+            known += [word] if not rows and self.space_.subwords is not None else names
+            count, words = count + (bool(rows) or self.space_.subwords is not None), words + 1
+        return known, count, words
+
     def _summed(self, texts: Sequence[Sequence[str]]) -> Array:
         """The mean of the weighted vectors of each text's words."""
         places: dict[str, int] = {}
@@ -221,6 +231,17 @@ class SpaceVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             moved = self.vectors_[block] + translated / np.linalg.norm(translated, axis=1, keepdims=True)
             self.vectors_[block] = moved / np.linalg.norm(moved, axis=1, keepdims=True)
             self.moved_[block] = True
+
+
+@dataclass(frozen=True, eq=False)
+class TextBlock:
+    """Some texts as vectors, and how well each is known."""
+
+    vectors: Array
+    known: list[int]
+    """How many words of a text have vectors."""
+    words: list[int]
+    """How many words it has."""
 
 
 class _WordRows:
