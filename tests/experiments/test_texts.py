@@ -82,6 +82,7 @@ def test_a_finished_run_is_not_made_again_until_a_text_changes(data, tmp_path):
 def test_hints_are_the_first_word_pairs(data, monkeypatch):
     monkeypatch.setattr("calque.experiments.text_plan.HINTS", 7)
     (run,) = text_plan(TextRequest(data, ["es-en"], ["hints"], seeds=1)).experiments
+    assert run.recipe.supervision != "none"
     assert run.training is not None
     assert run.training.first == 7
 
