@@ -86,13 +86,14 @@ def _argument(field: dataclasses.Field[Any], hint: Any, sentence: str) -> Argume
         spelled = f"{name}…" if get_origin(bare) is tuple else name
         return Argument((spelled,), True, _takes(bare, None), default, sentence)
     aliases = tuple(getattr(config, "aliases", None) or ())
-    return Argument(("--" + field.name.replace("_", "-"), *aliases), False, _takes(bare, metavar), default, sentence)
+    name = getattr(config, "name", None) or field.name.replace("_", "-")
+    return Argument((f"--{name}", *aliases), False, _takes(bare, metavar), default, sentence)
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is dataclasses.MISSING:
         return "needed"
-    if field.default is None or field.default is False or field.default == "":
+    if field.default is None or field.default is False or field.default in ("", ()):
         return ""
     return f"`{field.default}`"
 

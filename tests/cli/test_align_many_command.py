@@ -68,6 +68,20 @@ class TestMaking:
 
 
 class TestUsing:
+    def test_texts_are_classified_between_any_two(self, calque: Callable[..., Any], made: Any, tmp_path: Path) -> None:
+        pytest.importorskip("sklearn", reason="needs the extra: pip install 'calque-embeddings[sklearn]'")
+        vectors = languages()["en"].vectors
+        vectors = vectors / vectors.norm(dim=1, keepdim=True)
+        topics = {"one": vectors[0], "other": vectors[(vectors @ vectors[0]).argmin()]}
+        near = {name: (vectors @ centre).topk(20).indices.tolist() for name, centre in topics.items()}
+        for language, part in (("en", 0), ("es", 1)):
+            lines = [f"{language}{row}\t{name}" for name, rows in near.items() for row in rows[part::2]]
+            (tmp_path / f"{language}.tsv").write_text("\n".join(["text\tcategory", *lines]) + "\n")
+        files_of = ("--train", tmp_path / "en.tsv", "--test", tmp_path / "es.tsv", "--json")
+        assert calque("classify", made[0], "--pair", "es-en", *files_of).json["accuracy"] == 1
+        assert calque("classify", made[0], "--pair", "en-es", "--from", "source", *files_of).json["accuracy"] == 1
+        assert "name two of them" in calque("classify", made[0], *files_of).err
+
     def test_translate_between_any_two(self, calque: Callable[..., Any], made: Any) -> None:
         result = calque("translate", made[0], "--pair", "pt-br-es", "pt-br12", "--k", 1)
         assert (result.code, result.err) == (0, "")

@@ -21,6 +21,8 @@ COMMANDS = [
     "export",
     "evaluate",
     "similarity",
+    "sentences",
+    "classify",
     "inspect",
     "convert",
     "recipes",

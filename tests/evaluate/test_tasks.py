@@ -9,16 +9,22 @@ import pytest
 import torch
 
 from calque.data.space import Space
-from calque.errors import LexiconError
+from calque.errors import FormatError, LexiconError
 from calque.evaluate import TASKS, SimilarityTask, TranslationTask, score_similarity, score_translation
 from calque.linear.maps import LinearMap, Preprocessing, Side
 from calque.runs.alignment import Alignment, Record
 from calque.verdict import Verdict
 
+TEXTS = "text\tcategory\tindex_id\n" + "".join(f"{line}\n" for line in ("dos\ta\t1", "tres\tb\t2") * 6)
+TRAINING = TEXTS.replace("dos", "two").replace("tres", "three")
 GOLD = {
+    "classification": TEXTS,
+    "retrieval": TEXTS,
     "translation": "uno\tone\ndos\ttwo\ntres\tthree\ncuatro\tone\n",
     "similarity": "uno\tone\t4\ndos\tthree\t1\ntres\tthree\t3.5\n",
 }
+OTHER_FILE = {"classification": "train", "retrieval": "target"}
+"""The option that names a second file, for tasks that need one."""
 
 
 def aligned(record: Record | None = None) -> Alignment:
@@ -41,7 +47,12 @@ REVERSED = "backward is scored by the lexicon reversed, which lacks right answer
 
 @pytest.mark.parametrize(("name", "gold_file"), [(name, name) for name in TASKS], indirect=["gold_file"])
 def test_every_task_loads_scores_and_summarises(name, gold_file):
-    task = TASKS[name]()
+    options = {}
+    if name in OTHER_FILE:
+        pytest.importorskip("sklearn", reason="needs the extra: pip install 'calque-embeddings[sklearn]'")
+        options[OTHER_FILE[name]] = gold_file.with_name("training.tsv")
+        options[OTHER_FILE[name]].write_text(TRAINING)
+    task = TASKS[name](**options)
     gold = task.load(gold_file)
     score = task.score(aligned(), gold.data)
     assert task.name == name
@@ -53,7 +64,9 @@ def test_every_task_loads_scores_and_summarises(name, gold_file):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_names_a_file_that_is_not_there(name, tmp_path):
-    with pytest.raises(LexiconError, match=r"none\.tsv: cannot be read"):
+    if name in OTHER_FILE:
+        pytest.importorskip("sklearn", reason="needs the extra: pip install 'calque-embeddings[sklearn]'")
+    with pytest.raises((LexiconError, FormatError), match=r"none\.tsv: cannot be read"):
         TASKS[name]().load(tmp_path / "none.tsv")
 
 

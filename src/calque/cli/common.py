@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from calque.errors import FormatError, RunError, SettingsError
+from calque.errors import FormatError, MissingExtraError
 
 if TYPE_CHECKING:
     from calque.data.formats import SpaceReading
@@ -75,6 +75,14 @@ def check_files_exist(*paths: Path | None) -> None:
             raise FormatError(f"{path}: no such file; check the path")
 
 
+def check_texts_extra() -> None:
+    """Refuse before anything is read where scikit-learn is missing."""
+    from importlib.util import find_spec
+
+    if find_spec("sklearn") is None:
+        raise MissingExtraError("scikit-learn", "sklearn", "making vectors of texts")
+
+
 def check_output_file(path: Path, overwrite: bool) -> None:
     """Refuse to replace a file unless that was asked for."""
     if path.exists() and not overwrite:
@@ -86,19 +94,9 @@ def open_alignment(folder: Path, pair: str) -> Alignment:
     from calque.runs.folder import MARK, read_json
 
     read_json(folder / MARK)  # refuses what is no run folder before torch is imported
-    from calque.runs.alignment import Alignment
-    from calque.runs.family import Family, is_family
+    from calque.runs.family import open_pair
 
-    if not is_family(folder):
-        if pair:
-            raise RunError(f"{folder}: holds one pair already; leave --pair out")
-        return Alignment.load(folder)
-    family = Family.load(folder)
-    if not pair:
-        raise SettingsError(
-            f"{folder}: holds {', '.join(family.names)}; name two of them, such as --pair {'-'.join(family.names[:2])}"
-        )
-    return family.pair(*family.named_pair(pair))
+    return open_pair(folder, pair)
 
 
 def read_gold(command: Common, path: Path) -> Lexicon:

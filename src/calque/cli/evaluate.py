@@ -1,4 +1,4 @@
-"""`calque evaluate` and `calque similarity`: judge a run by what it has not seen."""
+"""`calque evaluate`, `calque similarity` and `calque sentences`: judge a run by what it has not seen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from calque.cli.common import DONE, Common, File, Pair, Run, open_alignment
+from calque.cli.common import DONE, Common, File, Pair, Run, check_files_exist, check_texts_extra, open_alignment
 from calque.cli.terminal import print_json, print_table
 from calque.errors import RunError, SettingsError
 
@@ -69,7 +69,41 @@ class Similarity(Common):
         return judge(self, SimilarityTask(self.phrases, self.swap), self.pairs)
 
 
-def judge(command: Evaluate | Similarity, task: EvaluationTask[Any, TaskScore], gold_file: Path) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Sentences(Common):
+    """Score how often a sentence finds its translation among all sentences of the other language."""
+
+    folder: Run
+    """A run folder."""
+    source: Path
+    """Texts of the source language: a table with a head, tab-separated, or .csv."""
+    target: Path
+    """Texts of the target language; those of the same number are translations."""
+    text: str = "text"
+    """The column of the texts, by its name in the head or by its number."""
+    number: str = "index_id"
+    """The column by which texts correspond."""
+    retrieval: Literal["nn", "csls"] = "csls"
+    """How sentences are ranked."""
+    weighting: Literal["sif", "idf", "mean"] = "idf"
+    """How much a word counts."""
+    components: int = 1
+    """How many principal components of the texts are removed from them."""
+    pair: Pair = ""
+    """Which two languages, of a run that 'calque align-many' made."""
+
+    def run(self) -> int:
+        """Score the run."""
+        check_files_exist(self.source, self.target)
+        check_texts_extra()
+        from calque.evaluate.sentences import SentenceRetrievalTask
+
+        options = {"weighting": self.weighting, "components": self.components}
+        task = SentenceRetrievalTask(self.target, self.text, self.number, self.retrieval, options)
+        return judge(self, task, self.source)
+
+
+def judge(command: Evaluate | Similarity | Sentences, task: EvaluationTask[Any, TaskScore], gold_file: Path) -> int:
     """Score a run by an evaluation task, keep the score in the run folder, and print it."""
     gold = task.load(gold_file)
     command.say(*gold.notes)
@@ -86,7 +120,7 @@ def judge(command: Evaluate | Similarity, task: EvaluationTask[Any, TaskScore], 
     return DONE
 
 
-def keep_score(command: Evaluate | Similarity, task: str, score: dict[str, Any]) -> None:
+def keep_score(command: Evaluate | Similarity | Sentences, task: str, score: dict[str, Any]) -> None:
     """Put the score into ``scores.json`` of the run, beside those of other tasks and other pairs of languages."""
     from calque.runs.folder import read_json, write_json
 

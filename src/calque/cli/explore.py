@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calque.cli.common import DONE, Common, File, Pair, Run, open_alignment, read_gold, split_name
+from calque.cli.common import (
+    DONE,
+    Common,
+    File,
+    Pair,
+    Run,
+    check_files_exist,
+    check_texts_extra,
+    open_alignment,
+    read_gold,
+    split_name,
+)
 from calque.cli.terminal import print_json
 from calque.errors import SettingsError
 
@@ -29,6 +40,8 @@ class Explore(Common):
     """Lines of 'source<TAB>target', to see where the run errs. It changes nothing else."""
     pair: Pair = ""
     """Which two languages, of a run that 'calque align-many' made."""
+    model: File = None
+    """A classifier that 'calque classify --model' wrote: the page then labels texts and says why."""
     port: int = 0
     """Where to serve on 127.0.0.1; 0 takes a free port."""
     words: int = 20_000
@@ -45,7 +58,10 @@ class Explore(Common):
         from calque.show.explorer.serving import serving
 
         run = open_alignment(self.folder, self.pair) if self.pair else self.folder
-        explorer = Explorer(run, lexicon, self.words)
+        if self.model is not None:
+            check_files_exist(self.model)
+            check_texts_extra()
+        explorer = Explorer(run, lexicon, self.words, self.model)
         explorer.prepare()
         with serving(LiveRun(explorer), self.port) as address:
             if self.json:

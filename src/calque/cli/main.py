@@ -19,11 +19,12 @@ from tyro.conf import subcommand
 from calque import __version__
 from calque.cli.align import Align
 from calque.cli.align_many import AlignMany
+from calque.cli.classify import Classify
 from calque.cli.common import BUG, DONE, INTERRUPTED, WRONG_INPUT
 from calque.cli.convert import Convert, Inspect
 from calque.cli.data import Data
 from calque.cli.demo import Demo
-from calque.cli.evaluate import Evaluate, Similarity
+from calque.cli.evaluate import Evaluate, Sentences, Similarity
 from calque.cli.explore import Explore
 from calque.cli.export import Export, MakeLexicon
 from calque.cli.plot import Plot
@@ -43,6 +44,8 @@ COMMANDS = Union[  # noqa: UP007  (tyro reads it at run time, on Python 3.10 too
     Annotated[Export, subcommand("export")],
     Annotated[Evaluate, subcommand("evaluate")],
     Annotated[Similarity, subcommand("similarity")],
+    Annotated[Classify, subcommand("classify")],
+    Annotated[Sentences, subcommand("sentences")],
     Annotated[Plot, subcommand("plot")],
     Annotated[Explore, subcommand("explore")],
     Annotated[Inspect, subcommand("inspect")],
@@ -117,7 +120,7 @@ def _unknown_name(arguments: Sequence[str]) -> str:
         return ""
     if first not in commands:
         return f"no command is called {first!r}{nearest_name(first, commands)}; there are: {', '.join(commands)}"
-    options = ["--help", *(f"--{field.name.replace('_', '-')}" for field in fields(commands[first]))]
+    options = ["--help", *(f"--{field.name.rstrip('_').replace('_', '-')}" for field in fields(commands[first]))]
     for argument in itertools.takewhile(lambda argument: argument != "--", arguments):
         name = argument.partition("=")[0]
         if argument.startswith("--") and name.replace("_", "-") not in options:

@@ -10,6 +10,7 @@ from typing import Any
 from calque.cli.common import Common
 from calque.cli.terminal import STAGE_LABELS, open_bars, visible
 from calque.experiments.events import ExperimentEvent, Note, Progress, RunBroken, RunEnded, RunStarted
+from calque.experiments.render_texts import text_outcome
 from calque.experiments.results import ExperimentKey, FinishedRun
 from calque.progress import Listen, Step, quiet
 
@@ -121,6 +122,7 @@ def outcome(run: FinishedRun, retrieval: str = "nn") -> str:
     figures = [f"{direction} {100 * score[retrieval].accuracy(1):.1f} %" for direction, score in scores]
     if run.score.similarity is not None:
         figures.append(f"pearson {run.score.similarity.pearson:.3f}")
+    figures += text_outcome(run)
     errors = list(dict.fromkeys(run.score.errors.values()))
     text = ", ".join(figures + errors) or run.provenance.verdict
     return f"{run.key}: {text}, {run.provenance.seconds:.1f} s"

@@ -1,6 +1,8 @@
 """Judging alignments by what people wrote down, one file a task. Nothing in `methods` may import this."""
 
+from calque.evaluate.classification import ClassificationScore, ClassificationTask
 from calque.evaluate.protocol import EvaluationTask, GoldData, TaskScore
+from calque.evaluate.sentences import SentenceRetrievalScore, SentenceRetrievalTask
 from calque.evaluate.similarity import SimilarityScore, SimilarityTask, read_similarity, score_similarity
 from calque.evaluate.tasks import TASKS
 from calque.evaluate.translation import (
@@ -16,9 +18,13 @@ from calque.evaluate.translation import (
 __all__ = [
     "TASKS",
     "Asked",
+    "ClassificationScore",
+    "ClassificationTask",
     "DirectionScore",
     "EvaluationTask",
     "GoldData",
+    "SentenceRetrievalScore",
+    "SentenceRetrievalTask",
     "SimilarityScore",
     "SimilarityTask",
     "TaskScore",

@@ -189,7 +189,9 @@ class _Execution:
         inputs = {}
         for part, value in experiment.inputs.items():
             if isinstance(value, GoldFile):
-                inputs[part] = self.digests.of(value.path) + (", turned" if value.turned else "")
+                inputs[part] = self.digests.of(value.path) + (
+                    (", turned" if value.turned else "") + ("" if value.first is None else f", first {value.first}")
+                )
             else:
                 inputs[part] = value if isinstance(value, str) else self.digests.of(value)
         return inputs
@@ -286,7 +288,7 @@ class _Execution:
                 except LexiconError as error:
                     errors["similarity"] = str(error)
             provenance = Provenance(self.settings_of(judged), self.inputs(judged), versions=self.versions)
-            yield Judges(judged.key, provenance, lexicons, similarities, errors)
+            yield Judges(judged.key, provenance, lexicons, similarities, judged.texts, errors)
 
     def keep(self, run: FinishedRun | LostRun, asked: Sequence[ExperimentKey]) -> None:
         """Keep a run that a worker has made."""

@@ -39,9 +39,14 @@ class WordPairs:
 
     lexicon: Lexicon
     half: Literal["", "train", "test"] = ""
+    first: int | None = None
 
     def drawn_by(self, seed: int) -> Lexicon:
         """The word pairs of a run."""
+        if self.first is not None:
+            words = list(self.lexicon.answers)[: self.first]
+            name = f"{self.lexicon.name} (first {self.first})"
+            return Lexicon({word: self.lexicon.answers[word] for word in words}, name)
         return self.lexicon if not self.half else split(self.lexicon, seed)[self.half == "test"]
 
 
@@ -64,7 +69,7 @@ class GoldCache:
             self.lexicons[path, False] = reading.lexicon
         if (path, file.turned) not in self.lexicons:
             self.lexicons[path, True] = self.lexicons[path, False].reversed()
-        return WordPairs(self.lexicons[path, file.turned], file.half)
+        return WordPairs(self.lexicons[path, file.turned], file.half, file.first)
 
     def similarities(self, file: GoldFile) -> Sequence[Judged]:
         """Human judgements, source word first."""

@@ -207,5 +207,5 @@ TABLES = {
 def find_table(name: str) -> PaperTable:
     """The table of this name."""
     if name not in TABLES:
-        raise SettingsError(f"no table is called {name!r}; there are: {', '.join(TABLES)}")
+        raise SettingsError(f"no table is called {name!r}; there are: {', '.join(TABLES)}, sib")
     return TABLES[name]

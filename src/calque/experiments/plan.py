@@ -46,6 +46,21 @@ class GoldFile:
     """Whether the file has source and target the other way round."""
     half: Literal["", "train", "test"] = ""
     """Which random half of the word pairs, drawn by the seed of the run; empty for all of them."""
+    first: int | None = None
+    """How many query words are used, in the order of the file; None for all of them."""
+
+
+@dataclass(frozen=True)
+class TextFiles:
+    """Labelled texts of two languages. Those of the test files are translations of each other."""
+
+    train: tuple[Path, Path]
+    """Of the source and the target language."""
+    test: tuple[Path, Path]
+    text: str = "text"
+    label: str = "category"
+    number: str = "index_id"
+    """The column by which the test texts correspond."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +80,10 @@ class Experiment:
     """What judges each direction, forward first."""
     similarity: GoldFile | None = None
     """Human judgements of similarity."""
+    texts: TextFiles | None = None
+    """Texts to classify and to find in the other language."""
     required: tuple[str, ...] = ()
-    """The scores that the table needs: directions, or 'similarity'."""
+    """The scores that the table needs: directions, 'similarity', or those of texts."""
     optional: frozenset[str] = frozenset()
     """Inputs that only other tables need. The run still counts if they are missing or have changed."""
     siblings: tuple[Experiment, ...] = ()
@@ -132,6 +149,8 @@ class ExperimentPlan:
     """What the reader should know before the work starts."""
     paper: PaperDetails | None = None
     """Set for a table of the paper."""
+    command: str = ""
+    """Set for the table of texts: how it is made again."""
 
     @cached_property
     def columns(self) -> Mapping[tuple[str, str], Sequence[ExperimentKey]]:

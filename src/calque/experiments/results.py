@@ -62,6 +62,8 @@ class Score:
     similarity: SimilarityScore | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
     """Why there is no score, in one line: by direction, 'similarity', or 'run' if the method itself failed."""
+    texts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Figures of classification and retrieval of texts, such as accuracy, by 'classification en-fr' and so on."""
 
 
 def failed_score(error: Exception) -> Score:
@@ -106,7 +108,8 @@ class FinishedRun:
 
     def answers(self, judges: Iterable[str]) -> bool:
         """Whether each judge, a direction or 'similarity', gave a score or a reason why there is none."""
-        scored = {*self.score.translation, *(() if self.score.similarity is None else ("similarity",))}
+        similarity = () if self.score.similarity is None else ("similarity",)
+        scored = {*self.score.translation, *similarity, *self.score.texts}
         return all(judge in scored or bool(self.error(judge)) for judge in judges)
 
     def as_json(self) -> dict[str, Any]:
@@ -117,7 +120,10 @@ class FinishedRun:
             for direction, by_retrieval in self.score.translation.items()
         }
         similarity = None if self.score.similarity is None else self.score.similarity.as_json()
-        judged = {"scores": scores, "similarity": similarity, "errors": dict(self.score.errors)}
+        judged: dict[str, Any] = {"scores": scores, "similarity": similarity, "errors": dict(self.score.errors)}
+        judged |= (
+            {"texts": {judge: dict(score) for judge, score in self.score.texts.items()}} if self.score.texts else {}
+        )
         return {"format": 1, **key, **judged, **asdict(self.provenance)}
 
 
@@ -146,6 +152,7 @@ def read_run(value: Any) -> FinishedRun:
         raise ValueError(f"a direction is not scored by {' and '.join(RETRIEVALS)}")
     similarity = None if value["similarity"] is None else SimilarityScore(**value["similarity"])
     errors = {str(judge): str(line) for judge, line in value["errors"].items()}
+    texts = {judge: {name: float(x) for name, x in score.items()} for judge, score in value.get("texts", {}).items()}
     value = {"saved": False, "dataset": "", "lexicon": "", **value}
     provenance = Provenance(**{name.name: value[name.name] for name in dataclasses.fields(Provenance)})
     if not all(isinstance(table, dict) for table in (provenance.inputs, provenance.versions)):
@@ -154,7 +161,7 @@ def read_run(value: Any) -> FinishedRun:
     if not all(isinstance(number, (int, float)) for number in numbers):
         raise TypeError("seconds are no numbers")
     key = ExperimentKey(**{name.name: value[name.name] for name in dataclasses.fields(ExperimentKey)})
-    return FinishedRun(key, Score(translation, similarity, errors), provenance)
+    return FinishedRun(key, Score(translation, similarity, errors, texts), provenance)
 
 
 def _read_counts(value: Any) -> DirectionScore:

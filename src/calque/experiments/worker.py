@@ -13,14 +13,25 @@ import torch
 from calque import recipes
 from calque.data.space import Space
 from calque.errors import CalqueError, LexiconError, RunError
-from calque.evaluate import DirectionScore, SimilarityScore, SimilarityTask, TranslationTask
+from calque.evaluate import (
+    ClassificationTask,
+    DirectionScore,
+    SentenceRetrievalTask,
+    SimilarityScore,
+    SimilarityTask,
+    TranslationTask,
+)
+from calque.evaluate.classification import AT_HOME, TOPLINE, Language
 from calque.evaluate.similarity import Judged
 from calque.experiments.gold import WordPairs
 from calque.experiments.jobs import Watch, cores
+from calque.experiments.plan import TextFiles
 from calque.experiments.results import RETRIEVALS, ExperimentKey, FinishedRun, LostRun, Provenance, Score, failed_score
 from calque.recipes import Recipe
 from calque.runs.alignment import Alignment
 
+TRANSLATIONS = 10
+"""A word of the test language stands halfway to its so many best translations, as in `calque classify`."""
 METHOD_FAILURES = (CalqueError, ArithmeticError, torch.linalg.LinAlgError)  # type: ignore[attr-defined]
 """Errors that are the method's own: such a run is kept as failed. After any other error the run is tried again."""
 
@@ -43,6 +54,7 @@ class Judges:
     lexicons: Mapping[str, WordPairs]
     """By direction, forward first."""
     similarities: Sequence[Judged] | None = None
+    texts: TextFiles | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
     """Gold data that could not be read, as the score says it."""
 
@@ -142,7 +154,43 @@ def judge(judges: Judges, alignment: Alignment) -> Score:
             similarity = SimilarityTask().score(alignment, list(judges.similarities))
         except LexiconError as error:
             errors["similarity"] = str(error)
-    return Score(translation, similarity, errors)
+    texts = {} if judges.texts is None else judge_texts(judges.key.pair, judges.texts, alignment, errors)
+    return Score(translation, similarity, errors, texts)
+
+
+def judge_texts(
+    pair: str, files: TextFiles, alignment: Alignment, errors: dict[str, str]
+) -> dict[str, Mapping[str, float]]:
+    """Texts of both languages, classified from each language to the other, and found in the other one."""
+    scores: dict[str, Mapping[str, float]] = {}
+    sides: tuple[Language, Language] = ("source", "target")
+    names = pair.split("-")
+    for here, side in enumerate(sides):
+        there, judge_name = 1 - here, f"classification {names[here]}-{names[1 - here]}"
+        task = ClassificationTask(
+            files.train[here],
+            side,
+            files.text,
+            files.label,
+            options={"translations": TRANSLATIONS},
+            topline=files.train[there],
+            home=files.test[here],
+        )
+        try:
+            score = task.score(alignment, task.load(files.test[there]).data)
+            figures = {"accuracy": score.accuracy, "macro_f1": score.macro_f1, "majority": score.majority}
+            figures |= {"home": score.comparisons[AT_HOME], "topline": score.comparisons[TOPLINE]}
+            scores[judge_name] = {**figures, "texts": score.texts, "unknown": score.unknown, "coverage": score.coverage}
+        except CalqueError as error:
+            errors[judge_name] = str(error)
+    finding = SentenceRetrievalTask(files.test[1], files.text, files.number)
+    try:
+        found = finding.score(alignment, finding.load(files.test[0]).data)
+        for direction, part in ((pair, found.forward), ("-".join(names[::-1]), found.backward)):
+            scores[f"retrieval {direction}"] = {"accuracy": part.accuracy, "mrr": part.mean_reciprocal_rank}
+    except CalqueError as error:
+        errors |= dict.fromkeys((f"retrieval {pair}", f"retrieval {'-'.join(names[::-1])}"), str(error))
+    return scores
 
 
 def machine(device: str) -> str:

@@ -198,6 +198,20 @@ def is_family(folder: Path) -> bool:
     return isinstance(config, dict) and config.get("kind") == FAMILY
 
 
+def open_pair(folder: Path, pair: str = "") -> Alignment:
+    """The alignment in a run folder: the only one, or that of two languages of a family, such as 'fr-en'."""
+    if not is_family(folder):
+        if pair:
+            raise RunError(f"{folder}: holds one pair already; leave --pair out")
+        return Alignment.load(folder)
+    family = Family.load(folder)
+    if not pair:
+        raise SettingsError(
+            f"{folder}: holds {', '.join(family.names)}; name two of them, such as --pair {'-'.join(family.names[:2])}"
+        )
+    return family.pair(*family.named_pair(pair))
+
+
 def _map_tensors(family: Family) -> dict[str, Tensor]:
     sides = {f"shared/{name}": side for name, side in family.shared_sides.items()}
     for (one, two), relation in family.relations.items():

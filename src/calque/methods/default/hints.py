@@ -39,7 +39,7 @@ FEW = 12
 ATTEMPTS = 4
 """How many attempts so few pairs make."""
 NEAR = 0.002
-"""A right pair has at least this share of the candidates above it on average: a word may have other good translations."""
+"""On average a right pair has at least this share of the candidates above it: a word may have other translations."""
 FOLDS = 2
 JUDGED_WORDS = 8000
 """The maps that judge the pairs learn from the dictionary of so many words of each side."""

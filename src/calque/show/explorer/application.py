@@ -20,12 +20,12 @@ from starlette.responses import Response, StreamingResponse
 
 from calque.errors import CalqueError, UnknownWordError
 from calque.runs.lookup import similar, spelled_alike
-from calque.show.explorer.explorer import NO_LEXICON, SIDES, Explorer, LiveRun
+from calque.show.explorer.explorer import NO_LEXICON, NO_MODEL, SIDES, Explorer, LiveRun
 
 MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 SECONDS_BETWEEN_LOOKS = 0.1
 """How often a run under way is looked at for new steps."""
-LONGEST_WORD = 1000
+LONGEST_WORD, LONGEST_TEXT = 1000, 10_000
 HOST_NAMES = ("127.0.0.1", "localhost", "[::1]")
 HEADERS = {
     "Content-Security-Policy": (
@@ -52,6 +52,7 @@ def application(live_run: LiveRun) -> FastAPI:
     _add_files(app)
     _add_words(app, live_run)
     _add_lexicons(app, live_run)
+    _add_texts(app, live_run)
     _add_events(app, live_run)
     return app
 
@@ -130,6 +131,19 @@ def _add_lexicons(app: FastAPI, live_run: LiveRun) -> None:
         lines = _explorer_of(live_run).lexicon_lines()
         headers = {"Content-Disposition": 'attachment; filename="lexicon.tsv"'}
         return StreamingResponse(lines, media_type="text/tab-separated-values", headers=headers)
+
+
+def _add_texts(app: FastAPI, live_run: LiveRun) -> None:
+    """The class of a text, where a classifier was given."""
+
+    @app.get("/api/text")
+    def text(text: str = "") -> Response:
+        if len(text) > LONGEST_TEXT:
+            raise HTTPException(400, f"the text has {len(text)} characters; expected at most {LONGEST_TEXT}")
+        explorer = _explorer_of(live_run)
+        if explorer.model is None:
+            raise HTTPException(404, NO_MODEL)
+        return _json(explorer.explained(text))
 
 
 def _add_events(app: FastAPI, live_run: LiveRun) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from calque.show.views import (
     search_starts,
 )
 
+if TYPE_CHECKING:  # they need scikit-learn, which is an extra
+    from calque.text.classifier import TextClassifier
+    from calque.text.vectorizer import SpaceVectorizer
+
 Result = TypeVar("Result")
 Value = dict[str, Any]
 WORDS_ON_MAP = 20_000
@@ -36,15 +40,20 @@ MOST_COMPLETIONS = 50
 RETRIEVALS = ("nn", "csls")
 SIDES = tuple(OTHER)
 NO_LEXICON = "no lexicon was given, so nothing is known of errors; start with --lexicon FILE"
+NO_MODEL = "no classifier was given, so no text can be labelled; start with --model FILE of 'calque classify'"
 
 
 class Explorer:
     """One run, open to questions from many threads: a run folder, or an alignment in memory."""
 
     def __init__(
-        self, run: str | Path | Alignment, lexicon: Lexicon | None = None, words_on_map: int = WORDS_ON_MAP
+        self,
+        run: str | Path | Alignment,
+        lexicon: Lexicon | None = None,
+        words_on_map: int = WORDS_ON_MAP,
+        model: Path | None = None,
     ) -> None:
-        self.run, self.lexicon, self.words_on_map = run, lexicon, words_on_map
+        self.run, self.lexicon, self.words_on_map, self.model = run, lexicon, words_on_map, model
         self.lookup = run.lookup() if isinstance(run, Alignment) else Lookup.open(run)
         self.closing = threading.Event()
         """Set when nobody will wait for an answer any more."""
@@ -65,12 +74,40 @@ class Explorer:
         if self.lexicon is not None:
             for back in (False, True):
                 self.judged(back, "csls")
+        if self.model is not None:
+            self.explained("")
 
     @cached_property
     def alignment(self) -> Alignment:
         """All of the run; look-ups do without."""
         with self._lock:
             return self.run if isinstance(self.run, Alignment) else Alignment.load(self.run)
+
+    @cached_property
+    def classifier(self) -> tuple[TextClassifier, SpaceVectorizer]:
+        """The classifier in the file of the model, and what makes vectors of the texts that it labels."""
+        from calque.text.classifier import TextClassifier
+        from calque.text.vectorizer import SpaceVectorizer
+
+        assert self.model is not None
+        classifier, about = TextClassifier.load(self.model)
+        settings, side = dict(about.get("settings", {})), "source" if about.get("from") == "target" else "target"
+        if settings.get("weighting") == "idf" or settings.get("components"):
+            raise SettingsError(
+                f"{self.model}: was trained with weights or components that are learned from many texts; "
+                "the page shows one text at a time: train it with --weighting sif --components 0"
+            )
+        return classifier, SpaceVectorizer(self.alignment, side, **settings).fit([])  # type: ignore[arg-type]
+
+    def explained(self, text: str) -> Value:
+        """The class of a text, and the words that decided."""
+        from calque.text.classifier import explain
+
+        if self.model is None:
+            raise SettingsError(NO_MODEL)
+        with self._lock:
+            classifier, vectorizer = self.classifier
+            return {**explain(classifier, vectorizer, text), "side": vectorizer.side}
 
     def summary(self) -> Value:
         """What was aligned, and how much of it can be trusted."""
@@ -85,6 +122,7 @@ class Explorer:
             "recipe": record.recipe.get("name", ""),
             "seed": record.seed,
             "seconds": round(sum(record.seconds.values()), 1),
+            "labels": self.model is not None,
             "lexicon": None
             if lexicon is None
             else {"name": lexicon.name, "words": len(lexicon), "learned": learned_from(self.alignment, lexicon)},

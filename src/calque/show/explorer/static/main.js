@@ -7,7 +7,7 @@ import { Errors } from "./errors.js";
 import { WordMap } from "./map.js";
 
 const byId = (id) => document.getElementById(id);
-const TABS = ["map", "verdict", "errors"];
+const TABS = ["map", "verdict", "errors", "texts"];
 const NAMES = { source: "source", target: "target" };
 const state = { side: "source", row: null, moved: 1, tab: "map", view: null };
 let map;
@@ -71,6 +71,30 @@ function chooser(side, word, text) {
   const button = element("button", { type: "button", class: "word", dir: "auto" }, text);
   button.addEventListener("click", () => look(side, { word }));
   return button;
+}
+
+// ---- labelling texts
+
+async function labelText(event) {
+  event.preventDefault();
+  const number = (looks += 1);
+  try {
+    const answer = await askJson("/api/text", { text: byId("text").value });
+    if (number !== looks) return;
+    byId("text-label").textContent = `${answer.label} (${answer.probability.toFixed(2)})`;
+    byId("text-words").replaceChildren(...answer.words.map((reason) => {
+      const word = chooser(answer.side, reason.word, reason.word);
+      const nearest = element("bdi", { dir: "auto" }, reason.nearest.join(", "));
+      return element("tr", {}, element("td", {}, word), element("td", {}, reason.part.toFixed(3)), element("td", {}, nearest));
+    }));
+    byId("text-message").hidden = true;
+    byId("text-answer").hidden = false;
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    byId("text-message").textContent = refusal.message;
+    byId("text-message").hidden = false;
+    byId("text-answer").hidden = true;
+  }
 }
 
 // ---- the view as an address, and as a file
@@ -187,6 +211,8 @@ function fill(run) {
   tellOf(run.lexicon);
   byId("errors-missing").hidden = Boolean(run.lexicon);
   byId("errors-known").hidden = !run.lexicon;
+  byId("texts-missing").hidden = run.labels;
+  byId("texts-known").hidden = !run.labels;
 }
 
 async function fillSearch(best) {
@@ -258,6 +284,7 @@ async function begin() {
   errors = new Errors((side, word) => look(side, word));
   new Completing(byId("search"), byId("completions"), sideAsked, look);
   byId("search-form").addEventListener("submit", (event) => event.preventDefault());
+  byId("text-form").addEventListener("submit", labelText);
   byId("moved").addEventListener("input", (event) => { state.moved = Number(event.target.value); map.move(state.moved); });
   byId("moved").addEventListener("change", remember);
   byId("map").addEventListener("view", () => { clearTimeout(map.later); map.later = setTimeout(remember, 200); });
