@@ -260,10 +260,10 @@ def test_what_is_not_run_is_still_on_some_page():
 def test_a_page_that_is_wrong_is_noticed(kept: Kept, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(copied(kept.base, tmp_path / "world"))
     kept.replay(START, Path.cwd())
-    right = "impressora\tprinter 1.011  job 0.576  printers 0.566"
+    right = "impressora\tprinter 1.013  job 0.579  postscript 0.570"
     asked = "$ calque translate pt-en impressora --k 3"
     Reader(kept).read(Block("console", f"{asked}\n{right}\n", 1), "page")
-    for wrong in (right.replace("job", "jobs"), right.replace("0.576", "0.376"), f"{right}\n{right}", "…\nmore"):
+    for wrong in (right.replace("job", "jobs"), right.replace("0.579", "0.379"), f"{right}\n{right}", "…\nmore"):
         with pytest.raises(AssertionError, match="page:1: calque translate"):
             Reader(kept).read(Block("console", f"{asked}\n{wrong}\n", 1), "page")
     unshown = "$ calque translate nowhere word\n…\n"
